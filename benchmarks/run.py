@@ -14,11 +14,12 @@ from experiments.catalogue import EXPERIMENTS, GROUPS, members
 from experiments.context import Context
 from experiments.records import without_groups
 from protocol import AdapterError, call
-from tables import front, plots, report
+from tables import front, paper_plots, plots, report
 from tables.machine import commit, hardware
 
 HERE = Path(__file__).resolve().parent
 README, RESULTS = HERE / "README.md", HERE / "results"
+IMAGES = HERE.parent / "docs" / "images"
 _ADAPTER = "_regression.py"  # of each library with an environment of its own
 LIBRARIES = sorted(
     path.name.removesuffix(_ADAPTER) for path in (HERE / "peers").glob(f"*{_ADAPTER}")
@@ -190,6 +191,8 @@ def main():
             plots.draw(report.of_newest_run(results)[0], output)
         elif args.output is None and args.only is None:
             rewrite(results, output)
+        elif set(names) & set(GROUPS["papers"]):
+            paper_plots.draw(results, IMAGES if args.output is None else output)
         print(f"\nstored in {output}: results.json")
     return int(failed)
 
@@ -198,7 +201,8 @@ def rewrite(results, output):
     """Fill the page, and the table and picture of the project's README."""
     shown = report.of_newest_run(results)[0]
     report.rewrite(README, results, plots.draw(shown, output))
-    front.draw(results, HERE.parent / "docs" / "images")
+    front.draw(results, IMAGES)
+    paper_plots.draw(results, IMAGES)
     report.rewrite_front(HERE.parent / "README.md", results)
 
 

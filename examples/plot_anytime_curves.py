@@ -9,8 +9,8 @@ The model PIC describes what is smooth by a few inducing inputs and what is loca
 row's own block.
 
 You will see a table and ``anytime_curves.png``: the error and the log density on flights that were
-not seen, against steps and against seconds, for PIC and for FITC, which has inducing inputs only;
-and how much time is saved for how much accuracy (figures 1 to 4 of the paper).
+not seen, against steps and against seconds, for PIC, and for FITC and DTC, which have inducing
+inputs only; and how much time is saved for how much accuracy (figures 1 to 4 of the paper).
 
 ``python plot_anytime_curves.py --help`` lists the options; ``--data`` takes the table of all
 2,055,733 flights in place of the 800,000 that ship with the examples.
@@ -55,7 +55,7 @@ if args.quick:
 # closed form that the anytime solver will be compared with.
 
 exact, results = {}, {}
-for name in ("pic", "fitc"):
+for name in ("pic", "fitc", "dtc"):
     start = perf_counter()
     model = AnytimeSGPRegressor(
         model=name,
@@ -127,7 +127,7 @@ for name, (steps, (seconds, rmse, density), full) in results.items():
 
 figure, axes = plt.subplots(2, 2, figsize=(10, 7.2), layout="constrained")
 for colour, (name, (steps, (seconds, rmse, density), full)) in zip(
-    ("C0", "C1"), results.items(), strict=True
+    ("C0", "C1", "C2"), results.items(), strict=True
 ):
     style = {"color": colour, "marker": "o", "ms": 4, "label": name.upper()}
     axes[0, 0].plot(steps, rmse, **style)

@@ -1,12 +1,16 @@
 """The private and the version-dependent parts of scikit-learn that we use, in one place.
 
-Parameter validation is private in scikit-learn, though the same from 1.6 to 1.9. Callbacks came
-with 1.9, as an experiment: what changes there is changed here and nowhere else.
+Validation of parameters and of columns is private in scikit-learn, though the same from 1.6 to 1.9.
+Callbacks came with 1.9, as an experiment: what changes there is changed here and nowhere else.
 """
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+)
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -37,6 +41,8 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "_check_feature_names",
+    "_check_n_features",
     "_check_sample_weight",
     "_fit_context",
 ]

@@ -24,21 +24,17 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
 
 
 class _Limit:
-    """One thread for some BLAS libraries, from the first who enters to the last who leaves."""
+    """One thread for some BLAS libraries while it has holders; the contexts below count these."""
 
     def __init__(self, libraries):
         self.libraries, self.holders, self.before = libraries, 0, []
 
-    def enter(self):
-        if self.holders == 0:
-            self.before = [library.num_threads for library in self.libraries]
-            self._set([1] * len(self.libraries))
-        self.holders += 1
+    def lower(self):
+        self.before = [library.num_threads for library in self.libraries]
+        self._set([1] * len(self.libraries))
 
-    def leave(self):
-        self.holders -= 1
-        if self.holders == 0:
-            self._set(self.before)
+    def restore(self):
+        self._set(self.before)
 
     def _set(self, counts):
         for library, count in zip(self.libraries, counts, strict=True):
@@ -78,14 +74,24 @@ class SingleBlasThread:
             )
 
     def __enter__(self):
+        shared, own = self._shared, self._of_threads
         with self._lock:
-            self._shared.enter()
-        self._of_threads.enter()
+            if shared.holders == 0:
+                shared.lower()
+            shared.holders += 1
+        if own.holders == 0:
+            own.lower()
+        own.holders += 1
 
     def __exit__(self, *_):
-        self._of_threads.leave()
+        shared, own = self._shared, self._of_threads
+        own.holders -= 1
+        if own.holders == 0:
+            own.restore()
         with self._lock:
-            self._shared.leave()
+            shared.holders -= 1
+            if shared.holders == 0:
+                shared.restore()
 
     def count_outside(self):
         """Return the most threads of a library while nobody is inside."""
@@ -111,10 +117,16 @@ class SingleOpenMPThread:
         self._of_threads = _LimitOfEachThread(libraries)
 
     def __enter__(self):
-        self._of_threads.enter()
+        own = self._of_threads
+        if own.holders == 0:
+            own.lower()
+        own.holders += 1
 
     def __exit__(self, *_):
-        self._of_threads.leave()
+        own = self._of_threads
+        own.holders -= 1
+        if own.holders == 0:
+            own.restore()
 
 
 _LIBRARIES = ThreadpoolController().lib_controllers

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, BlockModel
 from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.engines.base import Problem, Settings
 from sklearn_sgp.engines.blocks.models import specification
@@ -146,3 +146,23 @@ def plan_of(model, schedule=None, *, partition="kmeans", block_size=20, per_step
     """How blocks are visited, by the name of a model."""
     choice = PartitionChoice(partition, block_size)
     return BlockPlan(specification(model, 1.0), schedule, per_step, choice)
+
+
+class OwnPITC(BlockModel):
+    """PITC by the interface of a model of one's own."""
+
+    full_covariance, learned_as = True, "pitc"
+
+    def terms(self, A, y, K, noise):
+        R = K - A.T @ A + np.diag(noise)
+        scaled = np.linalg.solve(R, np.hstack([A.T, y]))
+        log_det = np.linalg.slogdet(2.0 * np.pi * R)[1]
+        h, m = A @ scaled[:, len(A) :], len(A)
+        constant = -0.5 * (np.vdot(y, scaled[:, m:]) + y.shape[1] * log_det)
+        return A @ scaled[:, :m], h, constant
+
+
+class OwnPIC(OwnPITC):
+    """PIC by the same."""
+
+    test_conditional = "pic"

@@ -7,9 +7,14 @@ import numpy as np
 from experiments.records import Estimate, Found, gain_over_rows, over_rows, over_splits
 
 _PEER, _EXACT, _REFITTED = "Bui et al. on GPflow", "exact GP", "SVGP, last rows"
-_EXACT_LAST = "exact GP, last rows"
-# Rows that a rival with a memory may keep, and those that the exact GP learns its kernel from.
-MEMORY, _SUBSET = 3000, 1000
+_EXACT_LAST, _SVI = "exact GP, last rows", "SVI, each batch once"
+# Rows that a rival with a memory may keep, of a series and of terrain, where they are the paper's,
+# and those that the exact GP learns its kernel from.
+MEMORY, _SPACE_MEMORY, _SUBSET = 3000, 7500, 1000
+# Inducing inputs of ours, and rows that rivals keep, of the figure of memory
+_SIZES, _MEMORIES = [25, 50, 100, 200], [250, 500, 1000, 3000]
+# Stochastic steps on a batch before it is thrown away
+_SVI_STEPS = 20
 # Name, batch size and inducing inputs, the paper's.
 _SERIES = [
     (name, size, m)
@@ -113,19 +118,50 @@ def _scored(context, name, size, m, alpha):
 
 def stream_series(context):
     """Two series of one input, scored on test rows all over them."""
-    return _against_memory(context, context.size(_SERIES, _SERIES[:1]), every=8)
+    rivals = {"memory": MEMORY, "places": 3, "with_svi": True}
+    return _against_memory(context, context.size(_SERIES, _SERIES[:1]), every=8, **rivals)
 
 
 def stream_space(context):
     """Terrain from north to south, scored on test rows all over it."""
-    return _against_memory(context, context.size(_SPACE, _SPACE[:1]), every=6)
+    rivals = {"memory": _SPACE_MEMORY, "places": 1, "with_svi": False}
+    return _against_memory(context, context.size(_SPACE, _SPACE[:1]), every=12, **rivals)
 
 
-def _against_memory(context, sizes, every):
+def stream_memory(context):
+    """Bytes that are kept at the end of a series, and test RMSE: ours and rivals with a memory."""
+    path, found, points = context.problem("pseudo_periodic"), Found(), {}
+    course = {**context.size({"first": 1000, "size": 300}, _TOY_STREAM), "every": 10**6}
+    ours, exact = "ours/streaming_data_sets", "peers/sklearn_exact_gp"
+    points["ours"] = [
+        context.run(ours, "streamed", path, **course, **context.options(n_inducing=m))[-1]
+        for m in context.size(_SIZES, [10])
+    ]
+    memories = context.size(_MEMORIES, [40])
+    rival = context.options(n_inducing=100)
+    points[_REFITTED] = [
+        context.run(ours, "refitted", path, **course, memory=memory, **rival)[-1]
+        for memory in memories
+    ]
+    learned = {"subset": context.size(_SUBSET, 40), "restarts": context.size(1, 0), "places": 1}
+    points[_EXACT_LAST] = [
+        context.run(exact, "last_rows", path, **course, memory=memory, **learned)[-1]
+        for memory in memories
+    ]
+    for way, ends in points.items():
+        best = min(ends, key=lambda end: end["rmse"])
+        kept = found.values if way == "ours" else {}
+        kept |= {"rmse": best["rmse"], "bytes": best["bytes"]}
+        for key, value in kept.items() if way != "ours" else ():
+            found.peers[key][way] = value
+    return found.result(details={"points": points})
+
+
+def _against_memory(context, sizes, every, **rivals):
     """Ours, which keeps no rows, against rivals that keep the last ones."""
     found, streams = Found(), {}
     for name, size, m in sizes:
-        curves = _curves(context, name, size, m, every)
+        curves = _curves(context, name, size, m, every, **rivals)
         key = f"{name} {m}"
         streams[f"{name}, batches of {size}, m = {m}"] = curves
         last = {way: points[-1] for way, points in curves.items() if points}
@@ -142,22 +178,25 @@ def _against_memory(context, sizes, every):
     return found.result(details={"streams": streams})
 
 
-def _curves(context, name, size, m, every):
+def _curves(context, name, size, m, every, memory, places, with_svi):
     """Scores along a stream of everyone."""
     path = context.problem(name)
     course = {**context.size({"first": 1000, "size": size}, _TOY_STREAM), "every": every}
-    options, memory = context.options(n_inducing=m), context.size(MEMORY, 80)
+    options, memory = context.options(n_inducing=m), context.size(memory, 80)
 
     def run(adapter, task, **more):
         return context.run(adapter, task, path, **course, **more)
 
-    ours = "ours/streaming_data_sets"
+    ours, svi = "ours/streaming_data_sets", {}
+    if with_svi:
+        svi[_SVI] = run(ours, "stochastic", steps=context.size(_SVI_STEPS, 2), **options)
     return {
         "ours": run(ours, "streamed", **options),
+        **svi,
         _REFITTED: run(ours, "refitted", memory=memory, **options),
         _EXACT_LAST: run(
             "peers/sklearn_exact_gp", "last_rows", memory=memory,
-            subset=context.size(_SUBSET, 40), restarts=context.size(4, 0),
+            subset=context.size(_SUBSET, 40), restarts=context.size(4, 0), places=places,
         ),
     }  # fmt: skip
 

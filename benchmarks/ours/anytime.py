@@ -141,6 +141,37 @@ def instances(problem, *, kept, count, max_steps, sort_by=None):
                 break  # one whole epoch is enough to see that it ends at the closed form
 
 
+def curve(problem, *, model, steps, **options):
+    """A model learned, then its anytime solver scored after some steps; seconds of the processor.
+
+    The closed form is ``way="exact"``, the solver after all blocks ``"epoch"``. Steps go on from
+    one another, so that the seconds of each hold those of all before it.
+    """
+    learned, _ = _fitted(problem, model=model, random_state=0, solver="exact", **options)
+    given = {"model": model, "block_size": options["block_size"], "random_state": 0}
+
+    def scored(way, fitted, seconds):
+        found = _scored(problem, fitted.predict)
+        emit(way=way, n_steps=fitted.n_steps_, n_blocks=fitted.n_blocks_, seconds=seconds, **found)
+
+    exact, seconds = _seconds_of_processor(_fixed(learned, solver="exact", **given), problem)
+    scored("exact", exact, seconds)
+    ours, total, done = _fixed(learned, solver="anytime", warm_start=True, **given), 0.0, 0
+    for end in [*(k for k in steps if k < exact.n_blocks_), exact.n_blocks_]:
+        ours.set_params(max_steps=end - done)
+        ours, seconds = _seconds_of_processor(ours, problem)
+        total, done = total + seconds, end
+        scored("part" if end < exact.n_blocks_ else "epoch", ours, total)
+
+
+def _seconds_of_processor(model, problem):
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(problem.X, problem.y)
+    return model, time.process_time() - begin
+
+
 def against_fitc(problem, **options):
     """PIC learned, then FITC with the same inducing inputs, each under its own objective."""
     pic, seconds = _fitted(problem, model="pic", random_state=0, **options)
@@ -156,4 +187,4 @@ def against_fitc(problem, **options):
 
 
 if __name__ == "__main__":
-    main([fit, instances, against_fitc])
+    main([fit, instances, curve, against_fitc])

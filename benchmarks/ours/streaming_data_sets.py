@@ -41,7 +41,28 @@ def refitted(problem, *, first, size, every, memory, **options):
         with _unconverged_allowed():
             model = SVGPRegressor(random_state=0, **options).fit(problem.X[last], problem.y[last])
         seconds += time.perf_counter() - begin
-        emit(rows=rows.stop, seconds=seconds, **stream_scores(problem, model, rows.stop))
+        kept = len(pickle.dumps((model, problem.X[last], problem.y[last])))
+        found = stream_scores(problem, model, rows.stop)
+        emit(rows=rows.stop, seconds=seconds, **found, bytes=kept)
+
+
+def stochastic(problem, *, first, size, every, steps, **options):
+    """Stochastic variational inference that takes so many steps on each batch, then drops it.
+
+    The objective is that of all rows of which a batch is a sample, as if they came shuffled. Kernel
+    and noise are learned on the first batch, as ours are, and go on.
+    """
+    model = SVGPRegressor(random_state=0, total_samples=len(problem.y), **options)
+    seconds = 0.0
+    for k, (rows, scored) in enumerate(scored_batches(len(problem.y), first, size, every)):
+        begin = time.perf_counter()
+        with _unconverged_allowed():
+            for _ in range(steps if k else 1):
+                model.partial_fit(problem.X[rows], problem.y[rows])
+        seconds += time.perf_counter() - begin
+        if scored:
+            found = stream_scores(problem, model, rows.stop)
+            emit(rows=rows.stop, seconds=seconds, **found, bytes=len(pickle.dumps(model)))
 
 
 def _unconverged_allowed():
@@ -49,4 +70,4 @@ def _unconverged_allowed():
 
 
 if __name__ == "__main__":
-    main([streamed, refitted])
+    main([streamed, refitted, stochastic])

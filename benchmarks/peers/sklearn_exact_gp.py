@@ -1,5 +1,6 @@
 """scikit-learn's exact GP: fits of whole problems, of random rows, and of a stream's last rows."""
 
+import pickle
 import time
 import warnings
 
@@ -80,16 +81,17 @@ def subsets(problem, *, sizes, repeats):
             emit(size=size, repeat=repeat, rmse=rmse * problem.y_scale)
 
 
-def last_rows(problem, *, first, size, every, memory, subset, restarts):
+def last_rows(problem, *, first, size, every, memory, subset, restarts, places=3):
     """Test scores along a stream, fitted on the last rows; seconds are of learning, added up.
 
-    In the middle, at three quarters and at the end, among the places where others are scored.
+    At three places among those where others are scored, in the middle, at three quarters and at the
+    end, or at the end alone.
     Hyperparameters are learned once, on random ones of the rows it has the first time.
     """
     allow(rows_kept=memory, rows_to_learn_kernel=subset, restarts=restarts)
     batches = scored_batches(len(problem.y), first, size, every)
     ends = [rows.stop for rows, scored in batches if scored]
-    used = sorted({(len(ends) - 1) // 2, 3 * (len(ends) - 1) // 4, len(ends) - 1})
+    used = sorted({(len(ends) - 1) // 2, 3 * (len(ends) - 1) // 4, len(ends) - 1})[-places:]
     model, seconds = None, 0.0
     for end in (ends[k] for k in used):
         last = slice(max(0, end - memory), end)
@@ -99,7 +101,8 @@ def last_rows(problem, *, first, size, every, memory, subset, restarts):
             model = _learned_once(X, y, subset, restarts)
         model.fit(X, y)
         seconds += time.perf_counter() - begin
-        emit(rows=end, seconds=seconds, **stream_scores(problem, model, end))
+        kept = len(pickle.dumps(model))  # with its rows, and the factor of their covariance
+        emit(rows=end, seconds=seconds, **stream_scores(problem, model, end), bytes=kept)
 
 
 def _learned_once(X, y, subset, restarts):

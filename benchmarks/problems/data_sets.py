@@ -32,6 +32,19 @@ def _random_twentieth(table, split):
     return slice(None), test
 
 
+def _cut(rows):
+    """So many random rows, others for each split, 5 % of them for testing."""
+
+    def rule(table, split):
+        n = len(table["y"])
+        used = np.random.default_rng(split).permutation(n)[:rows]
+        test = np.zeros(n, dtype=bool)
+        test[used[: rows // 20]] = True
+        return used, test
+
+    return rule
+
+
 def _first_30000(table, split):
     """A stream: what comes later is for testing."""
     return slice(None), np.arange(len(table["y"])) >= 30_000
@@ -87,6 +100,9 @@ _FILES = {
     "airline": ("airline_2008", _airline),
     "airline_720k": ("airline_2008", _airline_720k),
     "airline_all": ("airline_2008", _random_twentieth),
+    "airline_100k": ("airline_2008", _cut(100_000)),
+    "airline_30k": ("airline_2008", _cut(30_000)),
+    "pressure_30k": ("slp_natl_2001_2010", _cut(30_000)),
     "sea_level_pressure": ("slp_natl_2001_2010", _random_twentieth),
     "kin40k": ("kin40k", _fold),
     "pol": ("pol", _fold),

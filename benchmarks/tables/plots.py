@@ -43,10 +43,7 @@ def draw(results, folder):
 
     found = results["experiments"]
     paths = []
-    pictures = {
-        "density": _density, "streams": _streams, "powers": _powers,
-        "figure7": _figure7, "figure8": _figure8,
-    }  # fmt: skip
+    pictures = {"density": _density, "streams": _streams, "powers": _powers}
     for name, picture in pictures.items():
         figure = picture(plt, found)
         if figure is None:
@@ -155,40 +152,3 @@ def _limit(ax, curves):
         best = density.max()
         low = max(density.min(), best - 4.0 * (best - np.median(density)) - 0.05)
         ax.set_ylim(low, best + 0.05 * max(best - low, 0.1))
-
-
-def _figure7(plt, found):
-    """RMSE over iterations for several runs, against GPs on subsets."""
-    if not found.get("figure7", {}).get("details"):
-        return None
-    details = found["figure7"]["details"]
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(10, 4), width_ratios=[2.2, 1], sharey=True, layout="constrained"
-    )
-    runs = details["runs"]
-    for run in sorted({record["run"] for record in runs}):
-        path = [r for r in runs if r["run"] == run and r["step"] is not None]
-        left.plot([r["step"] for r in path], [r["rmse"] for r in path], color="C0", lw=1)
-    final = [r["rmse"] for r in runs if r["step"] is None]
-    left.axhline(float(np.median(final)), color="C3", lw=1, ls="--", label="after the exact finish")
-    left.set(xlabel="stochastic steps", ylabel="test RMSE, min", title="AIRLINE, each run a line")
-    left.legend(frameon=False)
-    sizes = sorted({record["size"] for record in details["subsets"]})
-    boxes = [[r["rmse"] for r in details["subsets"] if r["size"] == size] for size in sizes]
-    right.boxplot(boxes)
-    right.set_xticks(range(1, len(sizes) + 1), labels=[str(size) for size in sizes])
-    right.set(xlabel="rows of an exact GP", title="exact GPs on random rows")
-    return figure
-
-
-def _figure8(plt, found):
-    """RMSE against the number of inducing inputs."""
-    if not found.get("figure8", {}).get("details"):
-        return None
-    fits = found["figure8"]["details"]["fits"]
-    figure, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
-    ax.plot([fit["m"] for fit in fits], [fit["rmse"] for fit in fits], "o-")
-    ax.set_xscale("log")
-    ax.set(xlabel="inducing inputs", ylabel="test RMSE, min", title="AIRLINE, max_time = 60")
-    ax.grid(alpha=0.3)
-    return figure

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..data.checks import check_array, validate_data
 from ..data.inputs import InputFormat, Inputs, as_labels, is_collection
-from ..partitions.partition import check_labels
 from .alignment import example_of, partitions_of, split_labels
 from .blocks import blocks_here, divided
 from .compute import computed, each
@@ -63,16 +62,16 @@ class Question:
     def read(self, X, labels):
         """Return checked `Inputs` of one partition."""
         validate = partial(check_array, dtype=[np.float64, np.float32], input_name="X")
-        validated = self.form.validated(X, validate)
-        X = self.form.checked(*validated, self.kernel)
         if labels is not None:
-            labels = check_labels(as_labels(np.ravel(np.asarray(labels))), len(X), self.labels)
-        return self.form.with_unforeseen(Inputs(X, labels), validated[0])
+            labels = as_labels(np.ravel(np.asarray(labels)))
+        return self.form.of_test_rows(Inputs(X, labels), validate, self.kernel, self.labels)
 
     def answer(self, inputs, y):
         """Return the arrays that the method returns, as a tuple."""
         more = () if y is None else (np.asarray(y),)
-        model = self.model.where_unforeseen(inputs, self.form.missing)
+        model = self.model
+        if inputs.unforeseen is not None:
+            model = model.averaged(self.form.missing)
         result = getattr(model, self.method)(inputs, *more, **self.options)
         return result if isinstance(result, tuple) else (result,)
 

@@ -6,11 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.checks import check_array, check_classes_of, check_size
-from ..data.inputs import as_labels
+from ..data.inputs import as_labels, check_labels
 from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.targets import target_columns
-from ..partitions.partition import check_labels
 
 
 @dataclass(frozen=True)

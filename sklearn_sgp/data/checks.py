@@ -16,7 +16,7 @@ from .._warnings import warn_caller
 LARGEST = 1e100
 FARTHEST = 1e50  # of targets as scaled: squares of larger ones, over length scales, can overflow
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
-_ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
+ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 # Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
 # them, with 0.01 three, with one over the number of rows none.
@@ -214,7 +214,7 @@ def check_variance(kernel, X, label="column {}".format):
     a larger one elsewhere. What lives elsewhere is read row by row later, and not looked through
     here.
     """
-    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < _ORDINARY:
+    if not hasattr(X, "__array__") or max(X.max(), -X.min()) < ORDINARY:
         return
     farthest = np.maximum(X.max(axis=0), -X.min(axis=0))[None].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,5 +1,6 @@
 """What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -7,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
 
+from .._compat import _check_feature_names, _check_n_features
 from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import LARGEST, check_labels_present, check_variance
+from .checks import LARGEST, ORDINARY, check_labels_present, check_variance
 from .missing import NO_MISSING
 from .readable import column_label, explain, refuse_dates, refuse_sizes
 
@@ -128,6 +131,21 @@ class InputFormat:
             mask = np.insert(mask, k, False)
         return mask
 
+    def parted(self, X, validate, check_names):
+        """Return `split` of a table; refuse anything else, and other names of columns.
+
+        Parameters
+        ----------
+        validate, check_names : callable
+            ``validate(X)`` refuses what is no table, ``check_names(X)`` names that are not known.
+        """
+        if issparse(X) or (self.apart and np.ndim(X) != 2):
+            validate(X)
+        has_names = self.names is not None and hasattr(X, "columns")
+        if self.apart or (self.codes.are_found and has_names):
+            check_names(X)  # an error of names is first
+        return self.split(X)
+
     def split(self, X):
         """Return `Inputs`: X without labels of blocks and what is added, and these if any.
 
@@ -159,6 +177,21 @@ class InputFormat:
             See `checked`.
         """
         return self.checked(*self.validated(X, validate), kernel)
+
+    def validate(self, estimator, X, **options):
+        """Return an array of inputs without what the kernel does not see, for `read`.
+
+        As `validate_data` of scikit-learn does for rows of a prediction, without the tags of the
+        estimator, which say nothing of X.
+        """
+        given, options = X, {**options, "dtype": [np.float64, np.float32], "input_name": "X"}
+        if not self.apart:
+            _check_feature_names(estimator, X, reset=False)
+        with np.errstate(invalid="ignore"):  # sums of infinities of both signs, refused anyway
+            X = check_array(X, estimator=estimator, **options)
+        if not self.apart:
+            _check_n_features(estimator, given, reset=False)
+        return X
 
     def validated(self, X, validate):
         """Return an array, whether its codes wait, and names of its columns; see `read`."""
@@ -212,18 +245,31 @@ class InputFormat:
         if kernel is not None:
             if len(kernel.expression.held_columns):
                 check_seen_codes(kernel.expression, X, self.columns)
-            label = partial(column_label, X, apart=self.apart, names=names)
-            check_variance(kernel, X, label)
+            if largest >= ORDINARY:
+                label = partial(column_label, X, apart=self.apart, names=names)
+                check_variance(kernel, X, label)
         return X
 
-    def with_unforeseen(self, inputs, X):
-        """Tell `Inputs` where X, which they were, lacked values that no row of a first batch did.
+    def of_test_rows(self, parts, validate, kernel, known):
+        """Return checked `Inputs`, told where values are missing that no first row lacked.
 
-        Where nothing is missing this looks at nothing.
+        Parameters
+        ----------
+        parts : Inputs
+            As `split` returns them.
+        validate, kernel
+            See `read`.
+        known : ndarray or None
+            Labels of the blocks of the fitted model.
         """
-        if inputs.X is X or not self.missing.allowed:
-            return inputs
-        return inputs._replace(unforeseen=self.missing.unforeseen(X))
+        validated = self.validated(parts.X, validate)
+        X, labels = self.checked(*validated, kernel), parts.labels
+        if labels is not None:
+            labels = check_labels(labels, len(X), known)
+        unforeseen = None
+        if X is not validated[0] and self.missing.allowed:
+            unforeseen = self.missing.unforeseen(validated[0])
+        return Inputs(X, labels, parts.offset, unforeseen)
 
     def with_missing(self, X, weight):
         """Learn from a first batch, an array, what stands for values that are missing."""
@@ -255,18 +301,25 @@ def as_table(X):
     return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
 
 
-def refuse_things(X, kernel, error):
-    """Name a kernel over strings or the like, if X could not be read for holding such things.
+def check_columns(estimator, X):
+    """Refuse other columns than those that an estimator was fitted to."""
+    _check_feature_names(estimator, X, reset=False)
+    _check_n_features(estimator, X, reset=False)
 
-    Parameters
-    ----------
-    kernel : object
-        As the user gave it.
 
-    Raises
-    ------
-    ValueError
-    """
+@contextmanager
+def naming_kernels_of_things(X, kernel, categorical_features):
+    """Name the kernel where X cannot be read as it holds what only that kernel knows."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if categorical_features is None:  # else strings have codes
+            _refuse_things(X, kernel, error)
+        raise
+
+
+def _refuse_things(X, kernel, error):
+    """Name a kernel over strings or the like, if X could not be read for holding such things."""
     parts = generic_parts(kernel)
     if parts and (_holds_strings(X) or np.ndim(X) != 2):
         raise ValueError(
@@ -381,6 +434,28 @@ def as_labels(labels):
             f"{wrong:g}: round or encode the labels."
         )
     return labels.astype(np.int64)
+
+
+def check_labels(labels, n_rows, classes=None):
+    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"block_column must hold one label for each of {n_rows} rows. Got shape {labels.shape}."
+        )
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iubUS":
+        raise ValueError(
+            "block_column must hold integers or strings. Got "
+            f"{labels.dtype} such as {labels.item(0)!r}."
+        )
+    if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
+        raise ValueError(
+            f"block_column must hold labels like those of fit, such as {classes.item(0)!r}. Got "
+            f"{labels.item(0)!r}."
+        )
+    return labels
 
 
 def _holds_strings(X):

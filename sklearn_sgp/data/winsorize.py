@@ -15,6 +15,8 @@ _HEAVY_KURTOSIS = 6.0
 # chosen, which one far target could decide, and after it.
 _FURTHEST_BEFORE, _FURTHEST_AFTER = 20.0, 4.0
 _MOST_KURTOSIS_ROWS = 20_000
+# Standard deviations of normal numbers in their median absolute deviation.
+MAD = 1.4826
 
 
 def with_light_tails(rows):
@@ -58,4 +60,4 @@ def median_mad(targets):
     The deviation is scaled to be the standard deviation of normal targets.
     """
     median = np.median(targets, axis=0)
-    return median, 1.4826 * np.median(np.abs(targets - median), axis=0)
+    return median, MAD * np.median(np.abs(targets - median), axis=0)

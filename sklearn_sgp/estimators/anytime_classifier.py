@@ -48,8 +48,8 @@ class AnytimeSGPClassifier(SGPClassifier):
             BlockModel or list of (str or BlockModel, float), default="auto"
         "auto" is "vif", or "pic" with a ``block_column``. A list is a mixture of models with
         one test conditional, with weights: ``[("fitc", 0.5), ("pitc", 0.5)]``; where these sum to
-        less than 1, rows are trusted less. "lma" and "vif" are in none. "sor" and "dtc" learn under
-        the variational bound, since their own marginal overfits. A
+        less than 1, rows are trusted less. In one with "lma" or "vif" all models have its blocks.
+        "sor" and "dtc" learn under the variational bound, since their own marginal overfits. A
         :class:`~sklearn_sgp.BlockModel` is a model of your own.
 
     alpha_epsilon : float or "auto", default="auto"

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,10 +15,9 @@ from .._parallel import told_of_tasks
 from .._reference_link import LinkedToReference
 from .._saved import SavedWithVersion, with_version
 from ..collections.lazy import lazy_answers
-from ..data.inputs import any_collection
+from ..data.inputs import any_collection, as_table, check_columns, naming_kernels_of_things
 from .constraints import FIXED_AFTER_FIT
 from .prior import prior_model
-from .validation import checked_inputs
 
 # Between two lines about a prediction; shorter predictions have none.
 _TOLD_SECONDS = 5.0
@@ -169,9 +169,22 @@ def ask(estimator, method, X, y=None, **options):
 
 def model_at(estimator, X):
     """Return the predictive model, and checked inputs; before `fit` that of the prior, if any."""
-    if estimator._fitted is None and estimator._has_prior:
-        estimator._validate_params()
-        return prior_model(estimator, X)
-    check_is_fitted(estimator, "kernel_")
-    inputs = checked_inputs(estimator, X)
-    return estimator._model().where_unforeseen(inputs, estimator._format.missing), inputs
+    if estimator._fitted is None:
+        if estimator._has_prior:
+            estimator._validate_params()
+            return prior_model(estimator, X)
+        check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
+    model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
+    if inputs.unforeseen is not None:
+        model = model.averaged(estimator._format.missing)
+    return model, inputs
+
+
+def _checked_inputs(estimator, X):
+    """Return the checked `Inputs` of a prediction."""
+    form, fitted = estimator._format, estimator._fitted
+    validate = partial(form.validate, estimator)
+    known = None if form.block is None else fitted.state.labels
+    with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
+        parts = form.parted(X, validate, partial(check_columns, estimator))
+        return form.of_test_rows(parts, validate, fitted.predictor.posterior.prior.kernel, known)

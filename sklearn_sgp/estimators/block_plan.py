@@ -1,6 +1,6 @@
 """What the estimators in blocks ask of their engine."""
 
-from ..engines.blocks.models import specification
+from ..engines.blocks.models import conditioned_name, specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
 from ..likelihoods._names import (
@@ -43,10 +43,10 @@ def _check_blocks(model):
         )
     if isinstance(model.inducing, str) and model.inducing == "fourier":
         _check_features(model)
-    if model.block_column is not None and model.model == "vif":
+    if model.block_column is not None and conditioned_name(named) == "vif":
         raise ValueError(
-            "block_column must not be given with model='vif', which finds near rows itself. Leave "
-            "it out, or take 'lma' or 'pic'."
+            "block_column must not be given with model='vif', alone or in a mixture, which finds "
+            "near rows itself. Leave it out, or take 'lma' or 'pic'."
         )
 
 
@@ -135,9 +135,10 @@ def block_plan(model, n_rows):
 
 def _conditioning(model, named):
     """Return what rows are conditioned on, or None."""
-    if named == "lma":
+    conditioned = conditioned_name(named)
+    if conditioned == "lma":
         return ChainChoice(model.markov_order)
-    if named == "vif":
+    if conditioned == "vif":
         size = max(_LEAST_GROUP, model.n_neighbors // 2)
         return NeighboursChoice(int(model.n_neighbors), size, model.n_jobs)
     return None

@@ -123,7 +123,7 @@ def _with_gaps(model, X, y, sample_weight, reset):
             f"targets that are at most centred and scaled. Got likelihood={model.likelihood!r}, "
             f"normalize_y={model.normalize_y!r}: fit a stream for each output."
         )
-    inputs = checked_inputs(model, X, reset=reset, learns=True, weight=sample_weight)
+    inputs = checked_inputs(model, X, reset=reset, weight=sample_weight)
     y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
     return inputs, y, checked_weight(sample_weight, inputs.X)
 

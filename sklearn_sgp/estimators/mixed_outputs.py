@@ -26,7 +26,7 @@ def checked_rows(model, X, y, sample_weight, *, reset):
         If the model cannot mix functions, or if an output has no target.
     """
     _check_mixing(model)
-    inputs = checked_inputs(model, X, reset=reset, learns=True, weight=sample_weight)
+    inputs = checked_inputs(model, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
     y = check_array(
         y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"

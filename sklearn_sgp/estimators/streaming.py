@@ -47,17 +47,26 @@ def one_pass(model, inputs, y, weight, given, clock):
 
 def take_batch(model, inputs, y, weight, clock, previous=None):
     """Learn from a checked batch."""
-    engine = _engine(model)
-    if model._fitted is None:
+    engine, before, watch = _engine(model), model._fitted, None
+    if before is None:
         model.log_evidence_ = 0.0
-        _begin(model, engine, InitialRows.of(inputs, y, weight, previous), clock)
+        initial = InitialRows.of(inputs, y, weight, previous)
     elif _is_short(model, engine):
         rows = _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
-        watch = scored(model, model._fitted, rows)
-        _begin_anew(model, engine, _joined(model._fitted, inputs, y, weight), clock, watch)
+        watch, initial = scored(model, before, rows), _joined(before, inputs, y, weight)
     else:
         check_same_parameters(model)
-        _add(model, engine, inputs, y, weight, clock)
+        initial, watch = _add(model, engine, inputs, y, weight, clock)
+    if initial is not None:
+        so_far = None if before is None else (model.n_steps_, model.log_evidence_)
+        rows, recipe = initial.rows, model._recipe(engine, initial)
+        fit = Fit.of(Inputs(rows.X, None, rows.offset), rows.y, rows.weight)
+        fit = replace(fit, trace=Trace(clock))
+        for step in (*recipe.prepare, *recipe.learn):
+            fit = step(fit)
+        store_fit(model, fit)
+        if so_far is not None:
+            _count_as_one_batch(model, *so_far, watch)
     model.log_evidence_ += model.objective_
     if model.verbose:
         print(
@@ -78,16 +87,6 @@ def count_missing(model, n_rows):
     model.n_missing_ = watch.n_missing
 
 
-def _begin(model, engine, initial, clock):
-    """Learn from the first batch, after earlier ones that were too short to begin with."""
-    rows, recipe = initial.rows, model._recipe(engine, initial)
-    inputs = Inputs(rows.X, None, rows.offset)
-    fit = replace(Fit.of(inputs, rows.y, rows.weight), trace=Trace(clock))
-    for step in (*recipe.prepare, *recipe.learn):
-        fit = step(fit)
-    store_fit(model, fit)
-
-
 def _is_short(model, engine):
     """Return whether a stream has so few rows that it begins anew with whatever comes."""
     fitted = model._fitted
@@ -101,11 +100,9 @@ def _joined(fitted, inputs, y, weight):
     return InitialRows.of(inputs, y, weight, earlier.previous, earlier)
 
 
-def _begin_anew(model, engine, initial, clock, watch):
-    """Learn as if the rows so far and these had been one batch."""
-    n_batches, evidence = model.n_steps_ + 1, model.log_evidence_
-    _begin(model, engine, initial, clock)
-    state = replace(model._fitted.state, watch=watch)
+def _count_as_one_batch(model, n_steps, evidence, watch):
+    """Count what was learned of the rows so far and these, as if of one batch, as of the last."""
+    n_batches, state = n_steps + 1, replace(model._fitted.state, watch=watch)
     model._fitted = replace(model._fitted, n_steps=n_batches, state=state)
     set_attributes(model, {**state.attributes, "n_steps_": n_batches})
     model.objective_ -= evidence
@@ -113,7 +110,7 @@ def _begin_anew(model, engine, initial, clock, watch):
 
 
 def _add(model, engine, inputs, y, weight, clock):
-    """Learn from a later batch."""
+    """Learn from a later batch, or return the rows to begin anew with and the watch of all."""
     rows = _later_rows(model, inputs, y, weight)
     before, targets = model._fitted, model._fitted.targets
     if not mixes_outputs(model) and has_gaps(rows):
@@ -124,8 +121,7 @@ def _add(model, engine, inputs, y, weight, clock):
     if engine.may_begin_anew(before, settings_of(model)):
         initial = _kept(model, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.has_doubled:
-            _begin_anew(model, engine, initial, clock, before.state.watch)
-            return
+            return initial, before.state.watch
     engine = replace(engine, forget_factor=share)
     before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
@@ -146,6 +142,7 @@ def _add(model, engine, inputs, y, weight, clock):
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
     store(model, replace(fitted, targets=targets), rows.total_weight, trace)
     model.n_samples_seen_ += count_samples(inputs.X, weight)
+    return None, None
 
 
 def _kept(model, engine, before, inputs, y, weight, rows):

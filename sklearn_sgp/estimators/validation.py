@@ -1,6 +1,5 @@
 """Validation of inputs, targets and weights, and codes in columns of categories."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -19,14 +18,14 @@ from ..data.inputs import (
     InputFormat,
     Inputs,
     as_table,
+    check_labels,
     column_position,
     kernel_categories,
-    refuse_things,
+    naming_kernels_of_things,
 )
 from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.readable import explain, refuse_dates
 from ..data.rows import drop_zero_weight
-from ..partitions.partition import check_labels
 from .offsets import check_offset
 
 _DTYPE = [np.float64, np.float32]
@@ -49,13 +48,12 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     if issparse(y):
         raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
     X = as_table(X)
-    with _naming_kernels_of_things(estimator, X):
+    with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
         return _checked_rows(estimator, X, y, sample_weight, reset, check_y)
 
 
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
-    given = _split_apart(estimator, X, reset, learns=True, weight=sample_weight)
-    X, labels, offset = given[:3]
+    X, labels, offset = _split_apart(estimator, X, reset, sample_weight)[:3]
     coded, waits = estimator._format.coded(X)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
@@ -76,38 +74,24 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     return inputs, y, checked_weight(sample_weight, inputs.X)
 
 
-def checked_inputs(estimator, X, *, reset=False, learns=False, weight=None):
-    """Return checked `Inputs`.
+def checked_inputs(estimator, X, *, reset, weight=None):
+    """Return checked `Inputs` of a batch, whose categories are learned.
 
     Parameters
     ----------
     X : array-like
     reset : bool
         Whether the estimator is not fitted.
-    learns : bool
-        Whether these are rows of a batch, whose categories are learned.
     weight : array-like or None
         Of these rows, not checked.
     """
     X = as_table(X)
-    with _naming_kernels_of_things(estimator, X):
-        X, labels, offset = _split_apart(estimator, X, reset, learns, weight)[:3]
+    with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
+        X, labels, offset = _split_apart(estimator, X, reset, weight)[:3]
         validated = estimator._format.validated(X, _validator(estimator, reset))
         _learn_missing(estimator, validated[0], weight, reset)
         X = estimator._format.checked(*validated, _kernel(estimator, reset))
-        inputs = _inputs_with(estimator, X, labels, offset, reset)
-        return inputs if learns else estimator._format.with_unforeseen(inputs, validated[0])
-
-
-@contextmanager
-def _naming_kernels_of_things(estimator, X):
-    """Name the kernel where X cannot be read as it holds what only that kernel knows."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if estimator.categorical_features is None:  # else strings have codes
-            refuse_things(X, estimator.kernel, error)
-        raise
+        return _inputs_with(estimator, X, labels, offset, reset)
 
 
 def _validator(estimator, reset):
@@ -155,13 +139,13 @@ def _inputs_with(estimator, X, labels, offset, reset):
     return Inputs(X, labels, offset)
 
 
-def _split_apart(estimator, X, reset, learns, weight):
+def _split_apart(estimator, X, reset, weight):
     """Return `Inputs` of X without what the kernel does not see; learn codes from a batch."""
     names = ("block_column", "offset_column")
     given = {name: getattr(estimator, name, None) for name in names}
-    if issparse(X) or (any(one is not None for one in given.values()) and np.ndim(X) != 2):
-        _validator(estimator, reset)(X)  # refuses it
     if reset:
+        if any(one is not None for one in given.values()) and np.ndim(X) != 2:
+            _validator(estimator, reset)(X)  # refuses it
         block, offset = (column_position(X, one, name) for name, one in given.items())
         if offset is not None:
             check_offset(estimator)
@@ -172,16 +156,13 @@ def _split_apart(estimator, X, reset, learns, weight):
             )
         missing = MAY_MISS if estimator.missing == "auto" else NO_MISSING
         estimator._format = InputFormat(block=block, offset=offset, missing=missing)
-    form = estimator._format
-    has_names = hasattr(X, "columns") and hasattr(estimator, "feature_names_in_")
-    if form.apart or (form.codes.are_found and not reset and has_names):
-        # an error of names is first
-        validate_data(estimator, X, reset=reset and bool(form.apart), skip_check_array=True)
-    whole, (X, labels, offset) = X, form.split(X)[:3]
+    form, whole = estimator._format, X
+    check_names = partial(validate_data, estimator, reset=reset, skip_check_array=True)
+    X, labels, offset = form.parted(X, _validator(estimator, reset), check_names)[:3]
     if reset:
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
-    if learns and form.codes.are_found:
+    if form.codes.are_found:
         form = replace(form, codes=form.codes.extended(X, weight))
     estimator._format = form
     return Inputs(X, labels, offset)

@@ -175,11 +175,14 @@ class Mixture:
     Parameters
     ----------
     components : tuple of (Model or OwnModel, float)
-        None of them twice, and one dense at most.
+        None of them twice; one dense at most, and beside it one that is conditioned.
     """
 
     components: tuple
-    conditioned = False
+
+    @property
+    def conditioned(self):
+        return any(model.conditioned for model, _ in self.components)
 
     @property
     def dense(self):
@@ -359,11 +362,15 @@ class MixtureFactor:
 
     Parameters
     ----------
-    parts : list of (float, DiagonalFactor or DenseFactor)
+    parts : list of (float, DiagonalFactor, DenseFactor, OwnFactor or ConditionedFactor)
     """
 
     def __init__(self, parts):
-        self.parts, self.A = parts, parts[0][1].A
+        self.parts = parts
+
+    @property
+    def A(self):
+        return self.parts[0][1].A
 
     def add_to(self, H, h):
         constant = 0.0
@@ -385,12 +392,18 @@ class MixtureFactor:
     def gradient(self, mean, covariance):
         """Return the weighted sum of those of each model."""
         gradients = [(share, block.gradient(mean, covariance)) for share, block in self.parts]
-        K_XX = [share * g.K_XX for share, g in gradients if g.K_XX is not None]
-        if any(part.ndim == 2 for part in K_XX):
-            K_XX = [np.diag(part) if part.ndim == 1 else part for part in K_XX]
         return BlockGradient(
             sum(share * g.value for share, g in gradients),
             np.ascontiguousarray(sum(share * g.A for share, g in gradients)),
-            sum(K_XX) if K_XX else None,
+            _sum_of_K([(share, g.K_XX) for share, g in gradients if g.K_XX is not None]),
             sum(share * g.log_noise for share, g in gradients),
         )
+
+
+def _sum_of_K(parts):
+    """Sum weighted cotangents of K(X, X): of groups, all of it or its diagonal."""
+    if any(isinstance(part, list) for _, part in parts):
+        return [(index, share * K_bar) for share, part in parts for index, K_bar in part]
+    if any(part.ndim == 2 for _, part in parts):
+        parts = [(share, np.diag(part) if part.ndim == 1 else part) for share, part in parts]
+    return sum(share * part for share, part in parts) if parts else None

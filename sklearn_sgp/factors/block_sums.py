@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from ..gp.posterior import Posterior, outputs_by_noise
-from .class_noise import share_factors
+from ..data.rows import outputs_by_noise
+from ..gp.posterior import Posterior
 from .gradients import BlockGradient, GradientSums, pull_back
 from .passes import Pieces, computed
 from .piece_factors import block_factors, class_factors
@@ -82,7 +82,7 @@ def block_sums(prior, pieces, noise_variance, model):
 
 def _sum_group(group, kept, prior, noise_variance, model):
     # what is kept for a gradient is a factor of each class
-    if kept is None and model.shares_classes and share_factors(group[0]):
+    if kept is None and model.shares_classes and group[0].share_factors:
         return _sum_of_classes(group, prior, noise_variance, model)
     m, y, constant = len(prior.Z), group[0].y, 0.0
     outputs = [columns for columns, _ in outputs_by_noise(noise_variance)]

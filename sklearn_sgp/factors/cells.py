@@ -15,11 +15,10 @@ from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
 from .._linalg import copy_of, inverse_from_cholesky, transposed
-from ..data.rows import Rows, in_parts, weight_of
-from ..gp.posterior import outputs_by_noise
+from ..data.rows import Rows, in_parts, outputs_by_noise, weight_of
 from ..kernels import Groups
 from .block_factors import SingularBlockError, naming_block, singular_block
-from .class_noise import ClassFactors, ClassNoise, share_factors
+from .class_noise import ClassFactors, ClassNoise
 
 # Numbers in the matrices of cells that are factorised together, about; neighbours share rows.
 _TOGETHER = 1 << 22
@@ -238,7 +237,7 @@ class Cells:
     def _factorised(self, posterior, near):
         """Factorise a `Cell` for each of these."""
         filled = [each for each in near if len(each)]
-        shared = share_factors(self.rows)
+        shared = self.rows.share_factors
         nothing = _without_rows(posterior, self.X, shared)
         if not filled:
             return [nothing] * len(near)

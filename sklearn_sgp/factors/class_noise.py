@@ -21,16 +21,6 @@ from .._core._classes import factorise_classes, solve_classes
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError, inverse_from_cholesky, product
 
-# With fewer classes each has factors of its own. 4,000 rows in groups of 150, a pass: 3 classes 106
-# ms shared, 69 not, 5 classes 99 and 102; 2,000 test rows, 300 rows near each: 3 classes 336 ms
-# shared, 306 not, 4 classes 347 and 405.
-SHARED_FROM = 4
-
-
-def share_factors(rows):
-    """Return True if outputs are regressions of so many classes that one factor serves all."""
-    return rows.of_classes and rows.y.shape[1] >= SHARED_FROM
-
 
 @dataclass(frozen=True)
 class ClassNoise:

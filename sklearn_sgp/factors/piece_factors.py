@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from .._linalg import copy_of
-from ..data.rows import weight_of
-from ..gp.posterior import outputs_by_noise
+from .._linalg import copy_of, transposed
+from ..data.rows import outputs_by_noise, weight_of
 from ..kernels import Groups
 from .block_factors import MixtureFactor, naming_block
 from .class_noise import ClassNoise
 from .conditioned import ConditionedFactor, rows_of_groups
+from .own_model import OwnModel
 
 
 def block_factors(prior, rows, noise_variance, model):
@@ -33,12 +33,8 @@ def block_factors(prior, rows, noise_variance, model):
         for columns, s2 in outputs
     ]
     if model.conditioned:
-        X, At = np.asarray(rows.X, dtype=np.float64), prior.whitened_rows(rows.X)
-        K = kernel.blocks(X, X, Groups.triangles(rows_of_groups(rows.groups)))
-        return [
-            ConditionedFactor(At, y, weight, K, rows.groups, s2, counts)
-            for y, weight, s2 in by_output
-        ]
+        near = _NearGroups(kernel, rows, prior.whitened_rows(rows.X), counts, model.components)
+        return [_mixed(near.parts(*each)) for each in by_output]
     A, diagonal = prior.whitened(rows.X), kernel.diag(rows.X)
     gram = kernel.gram(rows.X) if model.dense else None
     n_left = len(outputs)
@@ -53,10 +49,47 @@ def block_factors(prior, rows, noise_variance, model):
     factors = []
     for each in by_output:
         n_left -= 1
-        parts = [(share, single(one, *each)) for one, share in model.components]
-        is_one = len(parts) == 1 and parts[0][0] == 1.0
-        factors.append(parts[0][1] if is_one else MixtureFactor(parts))
+        factors.append(_mixed([(share, single(one, *each)) for one, share in model.components]))
     return factors
+
+
+def _mixed(parts):
+    """Return the factor of weighted ones, or the only one itself."""
+    is_one = len(parts) == 1 and parts[0][0] == 1.0
+    return parts[0][1] if is_one else MixtureFactor(parts)
+
+
+class _NearGroups:
+    """Rows in groups that are conditioned on others, which are the blocks of all models mixed.
+
+    Models whose blocks are independent take the groups alone.
+    """
+
+    def __init__(self, kernel, rows, At, counts, components):
+        self.kernel, self.At, self.counts, self.components = kernel, At, counts, components
+        self.X = np.asarray(rows.X, dtype=np.float64)
+        self.given, self.covariances = rows.groups, {}
+        ones = [one for one, _ in self.components if not isinstance(one, OwnModel)]
+        for is_given in {one.conditioned for one in ones}:
+            groups = self.given if is_given else [(own[:0], own) for _, own in self.given]
+            triangles = Groups.triangles(rows_of_groups(groups))
+            self.covariances[is_given] = groups, self.kernel.blocks(self.X, self.X, triangles)
+
+    def parts(self, *targets):
+        """Return weights and factors of a model or of all that it mixes."""
+        every = [(share, self._factors(one, *targets)) for one, share in self.components]
+        return [(share, factor) for share, factors in every for factor in factors]
+
+    def _factors(self, one, y, weight, s2):
+        if isinstance(one, OwnModel):
+            return [self._own(one, own, y, weight, s2) for _, own in self.given]
+        groups, K = self.covariances[one.conditioned]
+        return [ConditionedFactor(self.At, y, weight, K, groups, s2, self.counts)]
+
+    def _own(self, one, rows, y, weight, s2):
+        X, A = self.X[rows], transposed(self.At[rows])
+        K = self.kernel.gram(X) if one.dense else self.kernel.diag(X)
+        return one.factor(A, y[rows], weight[rows], self.counts[rows], K, s2)
 
 
 def _observed(factor):

@@ -20,7 +20,8 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import cholesky, copy_of, inverse_from_cholesky, product, sandwich
-from .posterior import Posterior, outputs_by_noise
+from ..data.rows import outputs_by_noise
+from .posterior import Posterior
 from .prior import Prior
 
 # Largest share of an information that rounding may take in direct coordinates: of its value, and

@@ -25,23 +25,6 @@ from .prior import Prior, projection
 _LEAST_LEFT = 1e-6
 
 
-def outputs_by_noise(noise_variance):
-    """Return pairs of a slice of the outputs and their noise variance.
-
-    Parameters
-    ----------
-    noise_variance : float or ndarray of shape (t,)
-        One that all outputs share, or one for each.
-
-    Returns
-    -------
-    pairs : list of (slice, float)
-    """
-    if np.ndim(noise_variance) == 0:
-        return [(slice(None), noise_variance)]
-    return [(slice(c, c + 1), float(s2)) for c, s2 in enumerate(noise_variance)]
-
-
 def with_caches_of(posterior, other, names):
     """Return another posterior, which takes what is computed of the same u from one."""
     other.__dict__.update({name: getattr(posterior, name) for name in names})
@@ -151,7 +134,7 @@ class Posterior:
         """A `Precision` for each H."""
         return [Precision(H) for H in self.H]
 
-    @property
+    @cached_property
     def by_precision(self):
         """Pairs of a `Precision` and the slice of the outputs that it belongs to."""
         if len(self.H) == 1:

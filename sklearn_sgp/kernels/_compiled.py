@@ -130,7 +130,7 @@ class BoundKernel:
         """Compute k(x, x) of each row, shape (n,)."""
         return self.expression.node.diag(self.values, _read(X))
 
-    def block_vjp(self, Z, X, G, with_inputs=True):
+    def block_vjp(self, Z, X, G, with_inputs=True, direct=False):
         """Compute the gradients of sum(G * K(Z, X)) in theta and in Z.
 
         ``block_vjp(X, Z, G.T)`` gives the gradient in X.
@@ -143,6 +143,8 @@ class BoundKernel:
             The cotangent. It may be overwritten.
         with_inputs : bool, default=True
             Whether to compute the gradient in Z.
+        direct : bool, default=False
+            Whether distances are sums of squared differences, whatever the number of columns.
 
         Returns
         -------
@@ -150,11 +152,16 @@ class BoundKernel:
         grad_Z : ndarray of shape (m, d), or None
             None without ``with_inputs``, and for kernels that do not have this gradient.
         """
-        return self._vjp(Z, X, G, with_inputs, direct=False)
+        grad = np.zeros_like(self.values)
+        with_inputs = with_inputs and self.expression.differentiable_inputs
+        grad_Z = np.zeros(Z.shape) if with_inputs else None
+        node, Z, X = self.expression.node, _read(Z), _read(X)
+        node.block_vjp(self.values, Z, X, np.ascontiguousarray(G), grad, grad_Z, direct=direct)
+        return grad[self.expression.free], grad_Z
 
     def gram_vjp(self, Z, G, with_inputs=True):
         """Compute the gradients of sum(G * K(Z, Z)), with G symmetric, as ``block_vjp``."""
-        grad_theta, grad_Z = self._vjp(Z, Z, G, with_inputs, direct=True)
+        grad_theta, grad_Z = self.block_vjp(Z, Z, G, with_inputs, direct=True)
         if grad_Z is not None:
             grad_Z *= 2.0  # both arguments are Z, and G and K are symmetric
         return grad_theta, grad_Z
@@ -213,14 +220,6 @@ class BoundKernel:
         self.expression.node.diag_vjp(self.values, _read(X), g, grad)
         return grad[self.expression.free]
 
-    def _vjp(self, Z, X, G, with_inputs, direct):
-        grad = np.zeros_like(self.values)
-        with_inputs = with_inputs and self.expression.differentiable_inputs
-        grad_Z = np.zeros(Z.shape) if with_inputs else None
-        node, Z, X = self.expression.node, _read(Z), _read(X)
-        node.block_vjp(self.values, Z, X, np.ascontiguousarray(G), grad, grad_Z, direct=direct)
-        return grad[self.expression.free], grad_Z
-
 
 def _summands(node):
     if isinstance(node, Sum):
@@ -270,11 +269,6 @@ class Groups:
         """Bounds of the entries of each group, shape (g + 1,)."""
         m, n = np.diff(self.row_bounds), np.diff(self.column_bounds)
         return np.append(0, np.cumsum(m * (m + 1) // 2 if self.upper else m * n))
-
-    @property
-    def n_values(self):
-        """Entries of all blocks."""
-        return int(self.bounds[-1])
 
     def pairs(self):
         """Return the row of Z and the row of X of each entry, in the order of the entries."""

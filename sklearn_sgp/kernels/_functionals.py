@@ -25,7 +25,7 @@ class SlopeKernel:
 
     def blocks(self, X, near, groups):
         """Return covariances of the slopes at X with f(near), the entries of all groups."""
-        out = np.empty(groups.n_values)
+        out = np.empty(groups.bounds[-1])
         for rows, columns, place in groups:
             out[place] = self.block(near[columns], X[rows]).T.ravel()
         return out

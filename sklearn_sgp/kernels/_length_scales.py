@@ -36,7 +36,7 @@ def input_scales(kernel, fallback):
 
 
 def nearness_scales(kernel, std):
-    """Return the `Units` of the distances by which near rows are found.
+    """Return the units of the distances by which near rows are found.
 
     Shortest length scales, at most 100 standard deviations: beyond those a column plays no role.
     Categories count as much as the terms that they are in have of the variance.

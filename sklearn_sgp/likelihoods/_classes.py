@@ -21,6 +21,27 @@ def log_probability(probability, y):
     return np.log(np.maximum(p, SMALLEST_PROBABILITY))
 
 
+class SoftmaxProbabilities:
+    """Mixin of likelihoods whose functions are the arguments of a softmax."""
+
+    @property
+    def _offset(self):
+        return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
+
+    def probabilities(self, mean, variance):
+        """Return E[softmax((offset + f) / temperature)], shape (n, C), rows summing to 1.
+
+        Functions are independent, f_c ~ N(mean_c, variance_c).
+        """
+        temperature, mean = self.temperature, self._offset + mean
+        p = softmax_moments(mean / temperature, variance / temperature**2)[1]
+        return p / p.sum(axis=1, keepdims=True)
+
+    def log_predictive_density(self, y, mean, variance, noise_variance=None):
+        """Return log P(y), shape (n,)."""
+        return log_probability(self.probabilities(mean, variance), y)
+
+
 def log_frequencies(weight):
     """Return the logarithms of the classes' frequencies, (C,), relative to the largest one.
 
@@ -73,12 +94,6 @@ def check_class_offset(likelihood, shape):
             f"The 'offset' parameter of {type(likelihood).__name__} must be a finite number{each} "
             f"or None to take it from the frequencies of the classes. Got {likelihood.offset!r}."
         )
-
-
-def tempered(mean, variance, temperature):
-    """Return E[softmax(f / temperature)] for independent f_c ~ N(mean_c, variance_c), (n, C)."""
-    p = softmax_moments(mean / temperature, variance / temperature**2)[1]
-    return p / p.sum(axis=1, keepdims=True)
 
 
 def softmax_moments(mean, variance):

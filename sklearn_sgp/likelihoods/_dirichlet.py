@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._base import Likelihood
-from ._classes import log_probability, tempered
+from ._classes import SoftmaxProbabilities
 
 
-class Dirichlet(Likelihood):
+class Dirichlet(SoftmaxProbabilities, Likelihood):
     """p(y = c | f) = E[softmax(f / temperature)_c], f learned from log-normal targets.
 
     Class probabilities are thought of as Gamma draws, divided by their sum, with concentrations 1 +
@@ -64,12 +64,3 @@ class Dirichlet(Likelihood):
         of_class = np.where(present, of_class, of_class[present].mean())
         mean = other + (own - other) * of_class / of_class.sum()
         return type(self)(self.alpha_epsilon, self.temperature, mean)
-
-    def probabilities(self, mean, variance):
-        """Return E[p_c], shape (n, C), rows summing to 1."""
-        offset = 0.0 if self.offset is None else self.offset
-        return tempered(offset + mean, variance, self.temperature)
-
-    def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """Return log P(y), shape (n,)."""
-        return log_probability(self.probabilities(mean, variance), y)

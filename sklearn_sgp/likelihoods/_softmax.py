@@ -17,17 +17,16 @@ from numpy.typing import ArrayLike
 
 from ._base import ExpectedLogDensity, Likelihood
 from ._classes import (
+    SoftmaxProbabilities,
     check_class_offset,
     check_temperature,
     log_frequencies,
-    log_probability,
     softmax_moments,
-    tempered,
 )
 from ._dirichlet import Dirichlet
 
 
-class Softmax(Likelihood):
+class Softmax(SoftmaxProbabilities, Likelihood):
     """p(y = c | f) = exp(offset_c + f_c) / sum exp(offset + f), c from 0.
 
     Parameters
@@ -65,10 +64,6 @@ class Softmax(Likelihood):
         """Return the regressions with known noise that learning begins with."""
         return Dirichlet().centred(of_class)
 
-    @property
-    def _offset(self):
-        return 0.0 if self.offset is None else np.asarray(self.offset, dtype=np.float64)
-
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """Return E[log p_y] and its derivatives; y (n, 1) are numbers of classes, 0 to C - 1."""
         mean = self._offset + mean
@@ -80,11 +75,3 @@ class Softmax(Likelihood):
         return ExpectedLogDensity(
             mean[rows, label] - log_sum, d_mean, d_variance, np.zeros(len(mean))
         )
-
-    def probabilities(self, mean, variance):
-        """Return E[p_c], shape (n, C), rows summing to 1."""
-        return tempered(self._offset + mean, variance, self.temperature)
-
-    def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """Return log P(y), shape (n,)."""
-        return log_probability(self.probabilities(mean, variance), y)

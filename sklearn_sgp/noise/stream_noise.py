@@ -7,14 +7,15 @@ online bound, and lets what was known fade as that of the function does.
 from dataclasses import dataclass, replace
 
 from ..engines.base import Settings
-from ..engines.streams.batch import StreamPlan, next_batch
+from ..engines.streams.batch import next_batch
 from ..engines.streams.inducing import StreamInducing
+from ..engines.streams.plan import StreamPlan
 from ..objectives.sites import UnboundedSitesError
 from ..optimize.progress import Clock, Trace
 from .log_noise import LATER_ITERATIONS, MOST_INDUCING, rows_of_squares, with_squares
 
 # As of functions: squares that the mean explains, in variances; below it the kernel says nothing,
-# and begins again. See `engines/streams/batch.py`.
+# and begins again. See `engines/streams/rounds.py`.
 _SIGNAL = 20.0
 
 

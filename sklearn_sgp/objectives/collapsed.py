@@ -10,11 +10,11 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError
+from ..data.rows import outputs_by_noise
 from ..factors.gradients import Gradient
 from ..factors.passes import Pieces
 from ..factors.row_sums import RowSumsCotangent, row_sums, row_sums_gradient
 from ..gp.coordinates import DIRECT_GRADIENT_LIMIT, choose_coordinates
-from ..gp.posterior import outputs_by_noise
 from ..gp.prior import Prior
 
 

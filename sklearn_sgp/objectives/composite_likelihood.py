@@ -16,7 +16,7 @@ from .._core._densities import add_class_densities, add_densities, densities
 from .._core._memory import empty
 from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
 from .._parallel import group_bounds, map_groups
-from ..data.rows import weight_of
+from ..data.rows import outputs_by_noise, weight_of
 from ..factors.block_factors import (
     SingularBlockError,
     repetition_constant,
@@ -25,7 +25,6 @@ from ..factors.block_factors import (
 )
 from ..factors.class_noise import ClassFactors, ClassNoise
 from ..factors.gradients import Gradient, noise_gradient
-from ..gp.posterior import outputs_by_noise
 from ..kernels import Groups
 from .scores import Score
 
@@ -53,7 +52,8 @@ class CompositeLikelihood:
         self.weight = self.weights.sum()
 
     def __call__(self, parameters):
-        return self._evaluate(self.groups, parameters)[:2]
+        parts = map_groups(_density_group, _tasks(self.groups, parameters), self.n_jobs)
+        return _summed(parts, parameters)[:2]
 
     @property
     def targets(self):
@@ -86,21 +86,9 @@ class CompositeLikelihood:
         slopes : list of ndarray of shape (n, t)
             In the targets: -(inv(S) y - (inv(S_NN) y_N, 0)).
         """
-        changed = zip(self.groups, targets, strict=True)
-        return self._evaluate([group._replace(y=y) for group, y in changed], parameters)
-
-    def _evaluate(self, groups, parameters):
-        tasks = [
-            (groups[lo:hi], parameters.kernel, parameters.noise_variance)
-            for lo, hi in group_bounds(len(groups), _TASK_GROUPS)
-        ]
-        parts = map_groups(_density_group, tasks, self.n_jobs)
-        *sums, of_targets = zip(*parts, strict=True)
-        value, theta, noise = (sum(part) for part in sums)
-        if not np.isfinite(value):
-            raise NotPositiveDefiniteError("the density of near rows is not finite")
-        slope = noise_gradient(parameters.noise_variance, noise)
-        return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
+        groups = _with_targets(self.groups, targets)
+        parts = map_groups(_density_group, _tasks(groups, parameters), self.n_jobs)
+        return _summed(parts, parameters)
 
     def value(self, parameters, targets=None):
         """Return the density alone, of other targets if given: what no gradient is needed for.
@@ -110,11 +98,10 @@ class CompositeLikelihood:
         targets : list of ndarray of shape (n, t) or None
             As those of `of_targets`.
         """
-        groups = self.groups
-        if targets is not None:
-            groups = [group._replace(y=y) for group, y in zip(groups, targets, strict=True)]
+        groups = self.groups if targets is None else _with_targets(self.groups, targets)
         if groups[0].class_noise is not None:  # slopes cost little beside the classes' factors
-            return self._evaluate(groups, parameters)[0]
+            parts = map_groups(_density_group, _tasks(groups, parameters), self.n_jobs)
+            return _summed(parts, parameters)[0]
         return float(self._each(groups, parameters).sum())
 
     def score(self, parameters):
@@ -173,6 +160,26 @@ class CompositeLikelihood:
         tasks = [(self.groups[lo:hi], parameters.kernel) for lo, hi in bounds]
         parts = map_groups(_left_out, tasks, self.n_jobs)
         return tuple(np.vstack(each) for each in zip(*parts, strict=True))
+
+
+def _with_targets(groups, targets):
+    return [group._replace(y=y) for group, y in zip(groups, targets, strict=True)]
+
+
+def _tasks(groups, parameters):
+    """Return the arguments of `_density_group` for a few groups at a time."""
+    bounds = group_bounds(len(groups), _TASK_GROUPS)
+    return [(groups[lo:hi], parameters.kernel, parameters.noise_variance) for lo, hi in bounds]
+
+
+def _summed(parts, parameters):
+    """Return density, gradient and slopes in the targets, as `CompositeLikelihood.of_targets`."""
+    *sums, of_targets = zip(*parts, strict=True)
+    value, theta, noise = (sum(part) for part in sums)
+    if not np.isfinite(value):
+        raise NotPositiveDefiniteError("the density of near rows is not finite")
+    slope = noise_gradient(parameters.noise_variance, noise)
+    return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
 
 
 def _density_group(groups, kernel, noise_variance):

@@ -11,9 +11,9 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError, cholesky, copy_of, inverse_from_cholesky, product
-from ..data.rows import weight_of
+from ..data.rows import outputs_by_noise, weight_of
 from ..factors.gradients import Gradient, noise_gradient
-from ..gp.posterior import Posterior, outputs_by_noise
+from ..gp.posterior import Posterior
 
 # Largest share of the noise of a row that the jitter may be.
 _LARGEST_SHARE = 0.5

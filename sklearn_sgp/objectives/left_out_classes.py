@@ -9,7 +9,7 @@ from copy import copy
 
 import numpy as np
 
-from .scores import is_better
+from .scores import Score, is_better
 
 # Bounds of the logarithm of a temperature.
 _LOG_TEMPERATURE = (np.log(0.1), np.log(10.0))
@@ -57,22 +57,24 @@ class LeftOutClasses:
         """Return log probabilities of the classes, (n,)."""
         return self.at(temperature).log_predictive_density(self.place[:, None], *self.moments)
 
-    def value(self, temperature):
-        """Return the mean log probability of the classes."""
-        return float(np.average(self.log_probabilities(temperature), weights=self.weight))
-
     def best_temperature(self):
         """Return the best temperature, under a prior few rows do not outweigh, and its value."""
         precision = 0.5 / (len(self.place) * _LOG_TEMPERATURE_STD**2)
-        log_t, value = _peak(lambda log_t: self.value(np.exp(log_t)) - precision * log_t**2)
+        log_t, value = _peak(
+            lambda log_t: (
+                Score(self.log_probabilities(np.exp(log_t)), self.weight).mean
+                - precision * log_t**2
+            )
+        )
         return float(np.exp(log_t)), value
 
-    def best_log_probabilities(self):
-        """Return log probabilities of the classes, (n,), at the best temperature of some rows."""
+    def score(self):
+        """Return the `Score` of the classes at the best temperature of some rows."""
         some = slice(None, None, -(-len(self.place) // _COMPARING_ROWS))
         moments = tuple(moment[some] for moment in self.moments)
         few = LeftOutClasses(self.likelihood, moments, self.place[some], self.weight[some])
-        return self.log_probabilities(few.best_temperature()[0])
+        log_p = self.log_probabilities(few.best_temperature()[0])
+        return Score(log_p, self.weight)
 
     def calibrated(self):
         """Return the likelihood with the best temperature; with 1 where that is hardly better."""

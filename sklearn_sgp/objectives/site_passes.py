@@ -110,21 +110,13 @@ def _gradient_parts(group, kept, q, with_inputs, g, gamma):
         yield pull_back(q.prior, piece.X, A, cotangent, with_inputs)
 
 
-def factorised(q, c):
-    """Compute what `pass_group` needs of the c-th precision."""
-    precision = q.precisions[c]
-    return precision.L_inv
+def fill_caches(q, name, n_jobs):
+    """Compute a cached property of each precision before the tasks start, and the mean of v.
 
-
-def covariance_changed(q, c):
-    """Compute what `gradient_group` needs of the c-th precision."""
-    return q.precisions[c].covariance_change
-
-
-def for_each_precision(compute, q, n_jobs):
-    """Fill cached properties before the tasks start; in parallel where that reaches the caller."""
+    In parallel where that reaches the caller.
+    """
     if shares_memory():
-        map_groups(compute, [(q, c) for c in range(len(q.H))], n_jobs)
-    for c in range(len(q.H)):
-        compute(q, c)
+        map_groups(getattr, [(precision, name) for precision in q.precisions], n_jobs)
+    for precision in q.precisions:
+        getattr(precision, name)
     q.v_mean  # noqa: B018

@@ -9,6 +9,7 @@ follows the bound at its optimum over q, as it does for Gaussian noise.
 """
 
 import time
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,8 @@ from ..factors.gradients import GradientSums
 from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
 from .site_passes import (
-    covariance_changed,
     equal_sites_group,
-    factorised,
-    for_each_precision,
+    fill_caches,
     gradient_at_group,
     gradient_group,
     information_group,
@@ -108,7 +107,7 @@ class SiteProblem:
     def site_pass(self, q):
         """Pass over all rows at some q(u); raise UnboundedSitesError where sites are not finite."""
         try:
-            for_each_precision(factorised, q, self.pieces.n_jobs)
+            fill_caches(q, "L_inv", self.pieces.n_jobs)
         except NotPositiveDefiniteError as error:
             raise self.unbounded(_NO_FACTOR) from error
         in_memory = self.pieces.in_memory
@@ -146,7 +145,15 @@ class SiteProblem:
             "mean, or check the units of y."
         )
 
-    def ascend(self, q, tol, max_iter=_MAX_INNER, seconds=np.inf, base=None):
+    def ascend(
+        self,
+        q,
+        tol,
+        max_iter=_MAX_INNER,
+        seconds=np.inf,
+        base=None,
+        precisions=_FIRST_PRECISIONS,
+    ):
         """Take natural-gradient steps until one gains less than ``tol``.
 
         A step that lowers the bound by more than ``tol`` is not taken and the next one is 0.6 times
@@ -165,6 +172,8 @@ class SiteProblem:
             No step is begun that would end later than so many seconds from now.
         base : Posterior or None
             Information of other rows, which stays as it is.
+        precisions : tuple of float
+            Of the sites with which it begins in turn where those of q cannot be held.
 
         Returns
         -------
@@ -178,59 +187,53 @@ class SiteProblem:
         UnboundedSitesError
             If the steps can begin nowhere.
         """
-        deadline, rho = time.perf_counter() + seconds, self.rho
+        begin, rho, self.missed, gain = time.perf_counter(), self.rho, 0.0, np.inf
+        deadline = begin + seconds
         try:
-            return self._ascend(q, tol, max_iter, deadline, base)
-        except UnboundedSitesError as error:
-            first_error = error
-        for precision in _FIRST_PRECISIONS:
-            self.rho = rho
-            try:
-                start = self._narrow(precision, q.h.shape[1], base)
-                return self._ascend(start, tol, max_iter, deadline, base)
-            except UnboundedSitesError:
-                continue
-        raise first_error
-
-    def _narrow(self, precision, n_latent, base):
-        """Return q(u) with the mean of the prior, or of the base, and less variance at the rows."""
-        q = self._summed(self.pieces.map(equal_sites_group, self.prior, n_latent, precision))
-        return q if base is None else q.joined(base)
-
-    def _ascend(self, q, tol, max_iter, deadline, base):
-        """Ascend from a given q(u); raise UnboundedSitesError if steps cannot be held."""
-        begin, self.missed, gain = time.perf_counter(), 0.0, np.inf
-        sites = self.site_pass(q)
-        bound = _bound(q, sites, base)
-        if not np.isfinite(bound):
-            raise self.unbounded(f"a bound of {bound:g}")
-        step_seconds = time.perf_counter() - begin
-        for _ in range(max_iter):
-            if time.perf_counter() + step_seconds > deadline:
-                break
-            error = None
-            try:
-                candidate = self._step(q, sites, base)
-                there = self.site_pass(candidate)
-                value = _bound(candidate, there, base)
-            except NotPositiveDefiniteError as caught:
-                value, error = -np.inf, caught
-            if error is not None or not value >= bound - tol:  # tol may be infinite
-                self.rho *= _STEP_SHRINKAGE
-                if self.rho < _MIN_STEP:
-                    if error is not None:
-                        raise self.unbounded(_NO_FACTOR) from error
-                    self.missed = np.inf
+            sites = self.site_pass(q)
+            bound = _bound(q, sites, base)
+            if not np.isfinite(bound):
+                raise self.unbounded(f"a bound of {bound:g}")
+            step_seconds = time.perf_counter() - begin
+            for _ in range(max_iter):
+                if time.perf_counter() + step_seconds > deadline:
                     break
-                continue
-            gain = value - bound
-            q, sites, bound = candidate, there, value
-            self.rho = min(self.likelihood.natural_step, _STEP_GROWTH * self.rho)
-            if gain < tol:
-                break
-        else:
-            self.missed = gain
-        return q, sites, bound
+                error = None
+                try:
+                    candidate = self._step(q, sites, base)
+                    there = self.site_pass(candidate)
+                    value = _bound(candidate, there, base)
+                except NotPositiveDefiniteError as caught:
+                    value, error = -np.inf, caught
+                if error is not None or not value >= bound - tol:  # tol may be infinite
+                    self.rho *= _STEP_SHRINKAGE
+                    if self.rho < _MIN_STEP:
+                        if error is not None:
+                            raise self.unbounded(_NO_FACTOR) from error
+                        self.missed = np.inf
+                        break
+                    continue
+                gain = value - bound
+                q, sites, bound = candidate, there, value
+                self.rho = min(self.likelihood.natural_step, _STEP_GROWTH * self.rho)
+                if gain < tol:
+                    break
+            else:
+                self.missed = gain
+            return q, sites, bound
+        except UnboundedSitesError:
+            if precisions:
+                self.rho = rho
+                start, left = self._narrow(precisions[0], q, base), deadline - time.perf_counter()
+                with suppress(UnboundedSitesError):
+                    return self.ascend(start, tol, max_iter, left, base, precisions[1:])
+            raise
+
+    def _narrow(self, precision, q, base):
+        """Return q(u) with the mean of the prior, or of the base, and less variance at the rows."""
+        parts = self.pieces.map(equal_sites_group, self.prior, q.h.shape[1], precision)
+        q = self._summed(parts)
+        return q if base is None else q.joined(base)
 
     def _step(self, q, sites, base):
         """Return the next q(u)."""
@@ -240,13 +243,9 @@ class SiteProblem:
             return candidate.centred()
         return candidate
 
-    def gradient(self, q, sites, with_inputs=True):
-        """Return derivatives of the bound in all parameters, q(u) held in whitened coordinates."""
-        return self.gradient_sums(q, sites, with_inputs).gradient(self.prior, with_inputs)
-
     def gradient_sums(self, q, sites, with_inputs=True):
-        """Return the rows' part of the gradient, as `GradientSums`."""
-        for_each_precision(covariance_changed, q, self.pieces.n_jobs)
+        """Return the rows' part of the derivatives in all parameters, q(u) held when whitened."""
+        fill_caches(q, "covariance_change", self.pieces.n_jobs)
         if self.pieces.in_memory:
             slices = sites.g, sites.gamma
             parts = self.pieces.map(gradient_group, q, with_inputs, slices=slices)
@@ -324,22 +323,33 @@ class SiteBound:
         UnboundedSitesError
             If the bound is not finite.
         """
+        problem, q = self.begun(parameters, prior, start, base)
+        q, sites, bound = problem.ascend(q, self.tol, seconds=self.seconds, base=base)
+        self.keep(problem, sites, bound)
+        return problem, q, sites, bound
+
+    def begun(self, parameters, prior, start=None, base=None):
+        """Return the problem of some parameters and where its steps begin, as in `at`."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
         problem = SiteProblem(
             prior, self.rows, likelihood, parameters.noise_variance, self.n_jobs, rho=self.rho
         )
         if self.sites is not None:
             q = problem.from_sites(*self.sites)
-            q = q if base is None else q.joined(base)
-        elif start is not None:
-            q = start
-        else:
-            q = Posterior.at_prior(prior, self.n_latent, self.n_latent)
-        seconds = self.deadline - time.perf_counter()
-        q, sites, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
+            return problem, q if base is None else q.joined(base)
+        if start is not None:
+            return problem, start
+        return problem, Posterior.at_prior(prior, self.n_latent, self.n_latent)
+
+    @property
+    def seconds(self):
+        """Seconds that are left."""
+        return self.deadline - time.perf_counter()
+
+    def keep(self, problem, sites, bound):
+        """Keep the sites at which steps have ended; refuse a bound that is not finite."""
         if not np.isfinite(bound):
             raise problem.unbounded(f"a bound of {bound:g}")
         self.rho = problem.rho
         if problem.pieces.in_memory:
             self.sites = sites.lambda_1, sites.lambda_2
-        return problem, q, sites, bound

@@ -34,6 +34,57 @@ class Tried:
     seconds: float
 
 
+class Comparison:
+    """Candidates that are run one after the other; what they scored is told to the trace.
+
+    ::
+
+        comparison = Comparison("start", trace)
+        for start in comparison.over(named_starts):
+            with comparison:  # without a candidate that cannot be evaluated
+                comparison.add(result, score)
+        best = comparison.best_first()[0]
+
+    Parameters
+    ----------
+    about : str
+        What is chosen, as users see it.
+    trace : Trace
+    """
+
+    def __init__(self, about, trace):
+        self.about, self.trace, self.tried, self.failed = about, trace, [], None
+
+    def over(self, candidates):
+        """Yield what is run, given pairs of names and that, until a callback ends learning."""
+        for self.name, candidate in candidates:
+            self.begin = time.perf_counter()
+            yield candidate
+            if self.trace.stopped:
+                return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, NotPositiveDefiniteError):  # at its first evaluation
+            self.failed = error
+            return True
+        return False
+
+    def add(self, result, score):
+        """Take what a candidate came to."""
+        self.tried.append(Tried(self.name, result, score, time.perf_counter() - self.begin))
+
+    def best_first(self):
+        """Return a list of `Tried`, see `compare`."""
+        if not self.tried:
+            raise self.failed
+        best_first = sorted(self.tried, key=lambda one: -one.score.mean)
+        tell(self.about, self.tried, best_first[0], self.trace)
+        return best_first
+
+
 def compare(about, candidates, run, trace):
     """Run candidates, tell the trace what they scored, and return them in order.
 
@@ -57,22 +108,11 @@ def compare(about, candidates, run, trace):
     NotPositiveDefiniteError
         If no candidate can be evaluated.
     """
-    tried, failed = [], None
-    for name, candidate in candidates:
-        begin = time.perf_counter()
-        try:
-            result, score = run(candidate)
-        except NotPositiveDefiniteError as error:  # at its first evaluation
-            failed = error
-        else:
-            tried.append(Tried(name, result, score, time.perf_counter() - begin))
-        if trace.stopped:
-            break
-    if not tried:
-        raise failed
-    best_first = sorted(tried, key=lambda one: -one.score.mean)
-    tell(about, tried, best_first[0], trace)
-    return best_first
+    comparison = Comparison(about, trace)
+    for candidate in comparison.over(candidates):
+        with comparison:
+            comparison.add(*run(candidate))
+    return comparison.best_first()
 
 
 def climb(first, at, directions, most, gains, about, trace):

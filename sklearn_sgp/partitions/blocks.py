@@ -229,9 +229,10 @@ class ConditionedBlocks(AnyBlocks):
         return order, np.append(0, np.cumsum(np.bincount(self.cells)))
 
     @property
-    def n_cells(self):
-        """Number of cells that may have rows."""
-        return len(self.by_cell[1]) - 1
+    def filled_cells(self):
+        """The positions of the rows of each cell that has some, sorted."""
+        order, bounds = self.by_cell
+        return [rows for rows in np.split(order, bounds[1:-1]) if len(rows)]
 
     def rows_of_cells(self, numbers):
         """Return the positions of the rows of some cells, sorted."""
@@ -345,10 +346,9 @@ class Neighbours:
         known : ConditionedBlocks
             The rows before.
         """
-        first, n_cells = len(known.groups), known.n_cells
+        first = len(known.groups)
         order = first + rng.permutation(len(blocks.groups) - first)
-        cells = [known.rows_of_cells([k]) for k in range(n_cells)]
-        groups = [rows for rows in cells if len(rows)] + [blocks.members(g) for g in order]
+        groups = known.filled_cells + [blocks.members(g) for g in order]
         near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
         before = [None] * len(order)
         earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
@@ -363,10 +363,9 @@ class Neighbours:
     def near_cells(self, blocks):
         """Return what finds the rows near the centres of cells."""
         points = scaled_points(blocks.rows.X, self.scale)
-        groups = [blocks.rows_of_cells([k]) for k in range(blocks.n_cells)]
-        groups = [rows for rows in groups if len(rows)]
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
-        return RowsAround(NearGroups(points, groups, self.n_jobs), self.centres, count)
+        search = NearGroups(points, blocks.filled_cells, self.n_jobs)
+        return RowsAround(search, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, partition, size, rng):
         """Add rows in new groups that are conditioned on earlier rows.

@@ -57,7 +57,8 @@ class GrowingCells:
         Parameters
         ----------
         near : callable
-            ``near(numbers)``: pairs of the rows near the centre of each cell, and the centre.
+            ``near(numbers)``: pairs of the rows near the centre of each cell, sorted, and the
+            centre.
         scale : ndarray of shape (d,) or Units
             Units of the centres.
         """
@@ -66,7 +67,8 @@ class GrowingCells:
             for k, own, (found, centre) in zip(numbers, members, near(numbers), strict=True):
                 points = np.asarray(self.X[own], dtype=np.float64) / scale
                 away = ((points - centre) ** 2).sum(axis=1)
-                strange, before = ~np.isin(own, found), away[own < first]
+                strange = found[np.searchsorted(found[:-1], own)] != own
+                before = away[own < first]
                 is_far = (
                     strange & (away > _FAR_FROM_CELL**2 * before.max(initial=0.0)) & (own >= first)
                 )

@@ -276,25 +276,3 @@ def position_of(labels, classes):
     order = np.argsort(classes)
     place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
     return np.where(classes[place] == labels, place, -1)
-
-
-def check_labels(labels, n_rows, classes=None):
-    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
-    labels = np.asarray(labels)
-    if labels.shape != (n_rows,):
-        raise ValueError(
-            f"block_column must hold one label for each of {n_rows} rows. Got shape {labels.shape}."
-        )
-    if labels.dtype.kind == "O":
-        labels = labels.astype(str)
-    if labels.dtype.kind not in "iubUS":
-        raise ValueError(
-            "block_column must hold integers or strings. Got "
-            f"{labels.dtype} such as {labels.item(0)!r}."
-        )
-    if classes is not None and (classes.dtype.kind in "US") != (labels.dtype.kind in "US"):
-        raise ValueError(
-            f"block_column must hold labels like those of fit, such as {classes.item(0)!r}. Got "
-            f"{labels.item(0)!r}."
-        )
-    return labels

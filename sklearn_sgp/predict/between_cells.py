@@ -13,8 +13,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import cholesky, product, transposed
 from .._parallel import map_groups
-from ..data.rows import weight_of
-from ..gp.posterior import outputs_by_noise
+from ..data.rows import outputs_by_noise, weight_of
 
 # Near rows of cells that are put together, about.
 _TOGETHER_ROWS = 1024

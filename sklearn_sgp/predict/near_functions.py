@@ -8,8 +8,8 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._linalg import product, transposed
+from ..data.rows import outputs_by_noise
 from ..gp.pathwise import draw_functions
-from ..gp.posterior import outputs_by_noise
 
 
 class NearFunctions:

@@ -10,7 +10,6 @@ from .._core._cells import condition
 from .._linalg import blas_threads_for, copy_of, product, transposed
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
-from ..factors.class_noise import share_factors
 from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
@@ -165,7 +164,7 @@ class NearRows:
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances; see `Predictor`."""
         conditional, blocks, between = self.conditional(n_jobs), self.blocks, None
-        if blocks.is_conditioned and not share_factors(blocks.rows):
+        if blocks.is_conditioned and not blocks.rows.share_factors:
             between = BetweenCells.of(blocks, self.noise_variance, n_jobs)
         shares = self.shares(inputs)
         X = shares.inputs(inputs.X)

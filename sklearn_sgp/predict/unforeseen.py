@@ -139,13 +139,11 @@ class Unforeseen:
 class AveragesUnforeseen:
     """Mixin of predictive models, for inputs of which some lack what no training row lacked."""
 
-    def where_unforeseen(self, inputs, missing):
-        """Return the model for such inputs, averaged; itself for any other ones."""
-        if inputs.unforeseen is None:
-            return self
+    def averaged(self, missing):
+        """Return the model that averages over what may stand where values are missing."""
 
-        def averaged(fitted):
+        def of(fitted):
             return replace(fitted, predictor=Unforeseen(fitted.predictor, missing))
 
-        model, told_mean = averaged(self), self.told_mean
-        return model if told_mean.is_own else replace(model, told_mean=told_mean.mapped(averaged))
+        model, told_mean = of(self), self.told_mean
+        return model if told_mean.is_own else replace(model, told_mean=told_mean.mapped(of))

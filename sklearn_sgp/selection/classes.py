@@ -188,7 +188,7 @@ class Trials:
         moments = predictor.training_moments(rows, self.problem.settings.n_jobs)
         place, likelihood = ClassNoise.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
-        return Trial(parameters, predictor, left_out, left_out.best_log_probabilities())
+        return Trial(parameters, predictor, left_out, left_out.score().each)
 
     def of(self, parameters):
         """Return the `Trial` of some parameters, by the rows that are compared."""

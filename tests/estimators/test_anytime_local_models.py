@@ -1,7 +1,11 @@
-"""LMA and VIF as estimators: identities with PIC and the exact GP, later rows, weights, jobs."""
+"""LMA and VIF as estimators: identities with PIC and the exact GP, mixtures, later rows, jobs."""
+
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from block_helpers import OwnPIC
 from dense import log_normal
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +13,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
+from sklearn_sgp.factors.block_factors import Model
+from sklearn_sgp.factors.block_sums import block_sums
+from sklearn_sgp.factors.passes import Pieces
+from sklearn_sgp.gp.posterior import Posterior
 
 KERNEL, NOISE = ConstantKernel(1.2) * Matern([0.8, 1.2], nu=1.5), 0.03
 FIXED = {
@@ -206,11 +214,94 @@ def test_a_new_label_of_a_clusterer(name, data):
     assert np.mean(model.predict_std(Xs[Xs[:, 0] > 5.0]) / std) < 0.7
 
 
-def test_mixtures_are_refused(data):
-    """A mixture has one partition of its rows, which these models do not share."""
+@EVERY
+@pytest.mark.parametrize("pic", ["pic", OwnPIC()], ids=["built in", "of one's own"])
+def test_mixtures_with_pic(name, pic, data):
+    """Information is the weighted sum of that of both models, on the blocks of this one."""
+    X, y, Xs = data
+    whole = clone(LOCAL[name]).set_params(solver="exact")
+    shares = (0.3, 0.9)
+    mixed = clone(whole).set_params(model=[(pic, shares[0]), (whole.model, shares[1])]).fit(X, y)
+    state = fitted(whole.fit(X, y)).state
+    blocks, posterior = state.blocks, fitted(whole).posterior
+    pieces = [blocks(k) for k in range(len(blocks))]
+    alone = [
+        replace(piece, groups=tuple((own[:0], own) for _, own in piece.groups)) for piece in pieces
+    ]
+    H, h, constant = 0.0, 0.0, 0.0
+    for share, some in zip(shares, (alone, pieces), strict=True):
+        sums = block_sums(posterior.prior, Pieces(some, 1, None), NOISE, Model("conditioned"))
+        H, h = H + share * sums.posterior.H[0], h + share * sums.posterior.h
+        constant += share * sums.constant
+    assert_allclose(fitted(mixed).posterior.H[0], H, rtol=1e-9, atol=1e-9)
+    precision = np.eye(len(H)) + H
+    evidence = constant + 0.5 * np.vdot(h, np.linalg.solve(precision, h))
+    evidence -= 0.5 * np.linalg.slogdet(precision)[1] + len(y) * np.log(mixed.y_scale_)
+    assert_allclose(mixed.objective_, evidence, rtol=1e-9)
+    # near rows are those of the model that knows more
+    near = state.predictor(Posterior(posterior.prior, (H,), h), NOISE)
+    mean = mixed.y_mean_ + mixed.y_scale_ * near.mean_at(Xs)[:, 0]
+    assert_allclose(mixed.predict(Xs), mean, rtol=1e-7)
+
+
+@EVERY
+def test_the_anytime_solver_of_a_mixture(name, data):
+    """After an epoch it has the closed form, and later rows and a pickle go on from it."""
+    X, y, Xs = data
+    mixed = clone(LOCAL[name]).set_params(model=[("pic", 0.5), (LOCAL[name].model, 0.5)])
+    exact = clone(mixed).set_params(solver="exact").fit(X, y)
+    ours = clone(mixed).set_params(solver="anytime").fit(X, y)
+    assert_allclose(ours.predict(Xs), exact.predict(Xs), rtol=1e-7)
+    assert_allclose(ours.objective_, exact.objective_, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(exact))
+    for model in (exact, again):
+        model.partial_fit(X[:20] + 0.01, y[:20])
+    assert_allclose(again.predict(Xs), exact.predict(Xs), rtol=1e-12)
+
+
+def test_a_mixture_of_chains_of_order_0_is_pic(data):
+    """LMA of order 0 is PIC, and so are all mixtures of both whose weights sum to 1."""
+    X, y, Xs = data
+    pic = AnytimeSGPRegressor(model="pic", **FIXED).fit(X, y)
+    mixed = [("lma", 0.25), ("pic", 0.75)]
+    mixed = AnytimeSGPRegressor(model=mixed, markov_order=0, **FIXED).fit(X, y)
+    assert_allclose(mixed.objective_, pic.objective_, rtol=1e-11)
+    assert_allclose(mixed.predict(Xs), pic.predict(Xs), rtol=1e-8)
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])
+def test_mixtures_learn(data, optimizer):
+    """Kernel and noise are learned with every optimizer, and raise the evidence."""
     X, y, _ = data
-    with pytest.raises(ValueError, match="without 'lma' and 'vif'"):
-        AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)]).fit(X, y)
+    mixed = AnytimeSGPRegressor(
+        model=[("pic", 0.5), ("lma", 0.5)], optimizer=optimizer, max_iter=10, n_inducing=12,
+        block_size=40, random_state=0,
+    )  # fmt: skip
+    held = clone(mixed).set_params(optimizer=None)
+    assert mixed.fit(X, y).objective_ > held.fit(X, y).objective_
+
+
+def test_a_classifier_mixes(data):
+    """Of order 0 LMA and all its mixtures with PIC give the same probabilities."""
+    X, y, Xs = data
+    pic, mixed = (
+        AnytimeSGPClassifier(
+            model=model, markov_order=0, n_inducing=12, block_size=40, max_iter=10, random_state=0
+        )
+        .fit(X, y > 0.0)
+        .predict_proba(Xs)
+        for model in ("pic", [("lma", 0.25), ("pic", 0.75)])
+    )
+    assert_allclose(mixed, pic, atol=1e-6)
+
+
+def test_two_ways_of_conditioning_are_refused(data):
+    """A mixture has one partition of its rows, which LMA and VIF do not share."""
+    X, y, _ = data
+    with pytest.raises(ValueError, match="one of 'lma' and 'vif' at most"):
+        AnytimeSGPRegressor(model=[("lma", 0.5), ("vif", 0.5)]).fit(X, y)
+    with pytest.raises(ValueError, match="block_column must not be given"):
+        AnytimeSGPRegressor(model=[("pic", 0.5), ("vif", 0.5)], block_column=0).fit(X, y)
 
 
 @EVERY

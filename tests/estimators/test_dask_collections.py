@@ -157,7 +157,7 @@ def test_bound_of_sites_on_chunks(data, n_classes):
     for rows in (here, there):
         problem = SiteProblem(q.prior, rows, result.likelihood, result.parameters.noise_variance)
         at = problem.site_pass(q)
-        gradient = problem.gradient(q, at)
+        gradient = problem.gradient_sums(q, at).gradient(problem.prior)
         narrow = problem._narrow(10.0, q.h.shape[1], None)
         found.append([at.value, *at.target.H, at.target.h, narrow.h, *narrow.H, *gradient.values()])
     for one, other in zip(*found, strict=True):

@@ -15,7 +15,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
 )
 from sklearn_sgp._linalg import NotPositiveDefiniteError
-from sklearn_sgp.engines.streams import batch
+from sklearn_sgp.engines.streams import rounds
 
 # Kept between batches
 
@@ -89,7 +89,7 @@ def test_a_batch_that_cannot_be_learned_from_is_still_added(rng, monkeypatch):
     def fail(*args):
         raise NotPositiveDefiniteError("pivot 3")
 
-    monkeypatch.setattr(batch, "_optimized", fail)
+    monkeypatch.setattr(rounds, "_optimized", fail)
     with pytest.warns(ConvergenceWarning, match="pivot 3"):
         model.partial_fit(X[400:500], y[400:500])
     assert_allclose(in_units(model), in_units(before), rtol=1e-12)

@@ -9,8 +9,8 @@ from dense import conditional_parts, log_normal, moments_of_information
 from labelled_rows import COUNTS, LABEL, N_CLASSES, VARIANCE, labelled_case
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp.data import rows as data_rows
 from sklearn_sgp.data.rows import ConditionedRows
-from sklearn_sgp.factors import class_noise
 from sklearn_sgp.factors.block_factors import Mixture, Model, SingularBlockError
 from sklearn_sgp.factors.block_sums import block_sums
 from sklearn_sgp.factors.class_noise import ClassFactors, ClassNoise
@@ -44,7 +44,7 @@ def test_sums_are_those_of_each_class(name, monkeypatch):
     """H, h and constant of every model, of rows with weights."""
     case, rows = labelled_case()
     found = sums(case, rows, MODELS[name])
-    monkeypatch.setattr(class_noise, "SHARED_FROM", N_CLASSES + 1)
+    monkeypatch.setattr(data_rows, "SHARED_FROM", N_CLASSES + 1)
     expected = sums(case, rows, MODELS[name])
     assert_allclose(found.posterior.H, expected.posterior.H, rtol=1e-11, atol=1e-12)
     assert_allclose(found.posterior.h, expected.posterior.h, rtol=1e-11, atol=1e-12)

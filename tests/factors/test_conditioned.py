@@ -1,6 +1,7 @@
 """Groups that are conditioned on earlier rows, against dense matrices and identities."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.rows import ConditionedRows
-from sklearn_sgp.factors.block_factors import Model, SingularBlockError
+from sklearn_sgp.factors.block_factors import Mixture, Model, SingularBlockError
 from sklearn_sgp.objectives.block_evidence import block_evidence
 
 CONDITIONED, PITC = Model("conditioned"), Model("full")
@@ -36,13 +37,12 @@ def pieces_of(case, groups, n_pieces=2):
     return pieces
 
 
-def dense_evidence(case, groups):
-    """log N(y; 0, Q + inv(U^T inv(R) U)), and what weights add."""
+def residual_precision(case, groups):
+    """U^T inv(R) U of all rows, dense."""
     Kuu, Kuf, _ = case.matrices()
     K = case.kernel(case.X)
-    Q = Kuf.T @ np.linalg.solve(Kuu, Kuf)
     w = np.ones(len(K)) if case.weight is None else case.weight
-    S, n = K - Q + np.diag(case.noise / w), len(K)
+    S, n = K - Kuf.T @ np.linalg.solve(Kuu, Kuf) + np.diag(case.noise / w), len(K)
     precision = np.zeros((n, n))
     for before, own in groups:
         C = np.linalg.solve(S[np.ix_(before, before)], S[np.ix_(before, own)])
@@ -50,13 +50,30 @@ def dense_evidence(case, groups):
         U = np.zeros((len(own), n))
         U[:, own], U[:, before] = np.eye(len(own)), -C.T
         precision += U.T @ np.linalg.solve(R, U)
+    return precision
+
+
+def dense_evidence(case, groups, shares=(1.0,)):
+    """log N(y; 0, Q + inv(P)), and what weights and shares add.
+
+    P is the sum over the models of share times `residual_precision`.
+    """
+    Kuu, Kuf, _ = case.matrices()
+    Q, t = Kuf.T @ np.linalg.solve(Kuu, Kuf), case.y.shape[1]
+    w = np.ones(len(Q)) if case.weight is None else case.weight
+    each = groups if len(shares) > 1 else (groups,)
+    parts = [residual_precision(case, of_one) for of_one in each]
+    P = sum(share * part for share, part in zip(shares, parts, strict=True))
     powers = np.sum(0.5 * (1.0 - w) * np.log(2.0 * np.pi * case.noise) - 0.5 * np.log(w))
-    return log_normal(case.y, Q + np.linalg.inv(precision)) + case.y.shape[1] * powers
+    for share, part in zip(shares, parts, strict=True):
+        powers += 0.5 * share * np.linalg.slogdet(part / (2.0 * np.pi))[1]
+    powers -= 0.5 * np.linalg.slogdet(P / (2.0 * np.pi))[1]
+    return log_normal(case.y, Q + np.linalg.inv(P)) + t * powers
 
 
-def evidence(case, groups, parameters=None, **options):
+def evidence(case, groups, parameters=None, model=CONDITIONED, **options):
     parameters = case.parameters if parameters is None else parameters
-    return block_evidence(parameters, pieces_of(case, groups), case.delta, CONDITIONED, **options)
+    return block_evidence(parameters, pieces_of(case, groups), case.delta, model, **options)
 
 
 @pytest.fixture
@@ -86,6 +103,38 @@ def test_gradients_are_differences(kernel, weighted, groups):
     case = positive_weights(case) if weighted else case
     _, gradient = evidence(case, groups)
     assert_gradient(gradient, lambda p: evidence(case, groups, p)[0], case.space(), case.parameters)
+
+
+def alone(groups):
+    """The groups as blocks that know no other rows."""
+    return [(own[:0], own) for _, own in groups]
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.7), (0.6, 0.9), (1.4, -0.2)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_mixture_with_blocks_that_know_no_other_rows(weighted, shares, groups):
+    """Evidence and gradient are those of the precisions of both models, weighted and added."""
+    case = make_case(t=2)
+    case = positive_weights(case) if weighted else case
+    mixed = Mixture(tuple(zip((CONDITIONED, PITC), shares, strict=True)))
+    value, gradient = evidence(case, groups, model=mixed)
+    if not weighted:
+        expected = dense_evidence(case, (groups, alone(groups)), shares)
+        assert_allclose(value, expected, rtol=1e-9)
+    function = partial(evidence, case, groups, model=mixed)
+    assert_gradient(gradient, lambda p: function(p)[0], case.space(), case.parameters)
+
+
+def test_a_mixture_for_outputs_with_their_own_noise(groups):
+    """With a noise variance for each output, the evidence is the sum of those of the outputs."""
+    mixed = Mixture(((PITC, 0.4), (CONDITIONED, 0.6)))
+    case = make_case(t=2, noise=np.array([0.1, 0.7]))
+    each = [replace(case, y=case.y[:, [c]], noise=float(s)) for c, s in enumerate(case.noise)]
+    found = [evidence(one, groups, model=mixed) for one in each]
+    value, gradient = evidence(case, groups, model=mixed)
+    assert_allclose(value, sum(part for part, _ in found))
+    for name in ("theta", "Z"):
+        assert_allclose(gradient[name], sum(part[name] for _, part in found), rtol=1e-9)
 
 
 def test_several_noise_variances_add_up(groups):

@@ -214,7 +214,7 @@ def test_gradient_in_theta_of_many_triangles(kernel, n_features):
     _, X = inputs(n_features)
     triangles = Groups.triangles([np.array([6, 0, 6]), np.arange(0), np.arange(7), np.arange(1)])
     expression = compile_kernel(kernel, X.mean(axis=0))
-    G = np.random.default_rng(4).standard_normal(triangles.n_values)
+    G = np.random.default_rng(4).standard_normal(triangles.bounds[-1])
 
     def contracted(theta):
         return G @ expression.bind(theta).blocks(X, X, triangles)

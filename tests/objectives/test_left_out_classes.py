@@ -22,15 +22,19 @@ def of_temperature(temperature, n=2000, C=4, seed=0):
 @pytest.mark.parametrize("temperature", [0.11, 0.4, 0.9, 1.0, 1.3, 3.0, 9.0, 1000.0])
 def test_the_best_temperature(temperature, monkeypatch):
     classes, calls = of_temperature(temperature), []
+    log_p = classes.log_probabilities
+
+    def mean_log_p(temperature):
+        return np.average(log_p(temperature), weights=classes.weight)
+
     price = 0.5 / (2000 * 0.5**2)
     expected = minimize_scalar(
-        lambda log_t: price * log_t**2 - classes.value(np.exp(log_t)),
+        lambda log_t: price * log_t**2 - mean_log_p(np.exp(log_t)),
         bounds=(np.log(0.1), np.log(10.0)),
         method="bounded",
         options={"xatol": 1e-5},
     )
-    value = classes.value
-    monkeypatch.setattr(classes, "value", lambda t: calls.append(t) or value(t))
+    monkeypatch.setattr(classes, "log_probabilities", lambda t: calls.append(t) or log_p(t))
     found, best = classes.best_temperature()
     assert abs(np.log(found) - expected.x) < 0.05
     assert_allclose(best, -expected.fun, atol=5e-5)
@@ -48,7 +52,7 @@ def test_temperatures_that_make_no_difference():
 def test_models_are_compared_near_their_best_temperature(temperature):
     """Some of the rows find it; all together lose less than a third of the standard error."""
     classes = of_temperature(temperature, n=5000)
-    log_p = classes.best_log_probabilities()
+    log_p = classes.score().each
     assert log_p.shape == (5000,)
-    best, error = classes.value(classes.best_temperature()[0]), log_p.std() / np.sqrt(5000)
-    assert abs(np.average(log_p, weights=classes.weight) - best) < error / 3.0
+    best, error = classes.log_probabilities(classes.best_temperature()[0]), log_p.std()
+    assert abs(np.average(log_p - best, weights=classes.weight)) < error / np.sqrt(5000) / 3.0

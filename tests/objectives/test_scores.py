@@ -23,6 +23,11 @@ def test_weights_count_rows(rng):
     assert_allclose(weighted.mean, np.append(each, each[1]).mean())
 
 
+def test_an_objective_is_told_for_each_row():
+    """10 nats of rows of a weight of 4 in all are 2.5 for each."""
+    assert_allclose(Score.of_objective(10.0, 4.0).mean, 2.5)
+
+
 @pytest.mark.parametrize(("gain", "better"), [(0.2, True), (0.05, False), (-0.2, False)])
 def test_better_is_by_more_than_the_standard_error(gain, better):
     """The standard error here is 0.1; of one value alone nothing is known."""

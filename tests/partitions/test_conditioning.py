@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.partitions import neighbours
+from sklearn_sgp.partitions import chains, neighbours
 from sklearn_sgp.partitions.blocks import NeighboursChoice
 from sklearn_sgp.partitions.chains import ChainChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_in_table, nearest_rows
@@ -247,6 +247,27 @@ def test_later_rows_change_no_earlier_condition(rng, name):
         assert not np.intersect1d(larger.before[g], larger.members(g)).size
         assert len(larger.before[g])
     assert len(larger.around([0])[0]) > 0
+
+
+def test_later_rows_of_a_chain_are_given_the_nearest_of_many(rng, monkeypatch):
+    """Each later row is conditioned on its nearest rows of its cell and of the cells before."""
+    rows, more, scale = rows_of(rng), rows_of(rng, 70), np.array([1.0, 3.0])
+    blocks, partition = ChainChoice(1).make(rows, PartitionChoice("kmeans", 50), scale, seed())
+    grown = more, partition.assign(more.X), partition, 50
+    every, _ = blocks.layout.with_rows(blocks, *grown, seed())
+    monkeypatch.setattr(chains, "_MOST_BEFORE", 30)
+    near, _ = blocks.layout.with_rows(blocks, *grown, seed())
+    fewer = 0
+    for g in range(len(blocks.groups), len(near.groups)):
+        own, before = near.members(g), near.before[g]
+        assert_array_equal(own, every.members(g))
+        assert np.isin(before, every.before[g]).all() and len(before) <= max(30, 2 * len(own))
+        fewer += len(before) < len(every.before[g])
+        points = near.rows.X / scale
+        for row in own:
+            away = ((points[every.before[g]] - points[row]) ** 2).sum(axis=1)
+            assert every.before[g][away.argmin()] in before
+    assert fewer > 1
 
 
 def test_rows_around_a_cell(rng):

@@ -34,7 +34,8 @@ def each_of(model, rows):
 def averaged_model(model, rows):
     missing, mask = model._format.missing, np.isnan(rows)
     inputs = unforeseen.Inputs(missing.filled(rows), unforeseen=mask if mask.any() else None)
-    return model._model().where_unforeseen(inputs, missing), inputs
+    whole = model._model()
+    return whole.averaged(missing) if mask.any() else whole, inputs
 
 
 def noise_std(model, rows):

@@ -21,7 +21,7 @@ from ...kernels._parts import in_words
 from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
 from ...optimize import shares
-from ...optimize.choices import compare, numbered
+from ...optimize.choices import Comparison, numbered
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
@@ -157,23 +157,23 @@ def _or_elsewhere(problem, sample, result, share, budget):
 
 def _best_of(begins, run, share, problem, budget, about="kernel and start"):
     """Run each start; return starts with what is learned, best first, values, all iterations."""
-    seconds, done = share * budget.left() / len(begins), []
+    seconds = share * budget.left() / len(begins)
     names = numbered(in_words(start.kernel) for start, _ in begins)
+
+    comparison = Comparison(about, problem.trace)
 
     def in_time():
         for named in zip(names, begins, strict=True):
-            if done and budget.left() <= 0.0:
+            if comparison.tried and budget.left() <= 0.0:
                 return
             yield named
 
-    def one(begin):
-        start, parameters = begin
+    for start, parameters in comparison.over(in_time()):
         limit = time.perf_counter() + seconds
-        learned, n_iter, value = run(task_of(problem, start), parameters, limit, budget)
-        done.append(start)
-        return ((start, learned), n_iter), value
-
-    tried = compare(about, in_time(), one, problem.trace)
+        with comparison:
+            learned, n_iter, value = run(task_of(problem, start), parameters, limit, budget)
+            comparison.add(((start, learned), n_iter), value)
+    tried = comparison.best_first()
     begins, n_iter = zip(*(each.result for each in tried), strict=True)
     return begins, tuple(each.score for each in tried), sum(n_iter)
 

@@ -47,8 +47,7 @@ def with_variance_of_labels(problem, parameters):
     predict = _left_out(problem, parameters)
 
     def score(changed):
-        left_out = predict(changed)
-        return Score(left_out.best_log_probabilities(), left_out.weight)
+        return predict(changed).score()
 
     judge = Judge(problem.start.space, parameters, score, _TIMES)
     how = (1, -1), _MOST_POWERS, Score.is_better

@@ -26,12 +26,13 @@ from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
 from ...optimize import shares
 from ...optimize.budget import MIN_SECONDS, count_within
+from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
-from .hyperparameters import ascend_scaled
+from .hyperparameters import lbfgs_options
 from .pace import LEAST_GROUPS, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
@@ -231,23 +232,22 @@ class CompositeLearning:
                 if self.n_tests is None:
                     seconds = shares.JUDGING_LABELS * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
-                return self._of_labels(groups[: self.n_tests], parameters, likelihood)
+                score = self._left_out(groups[: self.n_tests], parameters, likelihood).score()
+                return score if np.isfinite(score.each).all() else Score.none()
             return CompositeLikelihood(groups, self.n_jobs).score(parameters)
         except NotPositiveDefiniteError:
             return Score.none()
 
-    def _of_labels(self, groups, parameters, likelihood):
+    def _left_out(self, groups, parameters, likelihood):
         evidence = CompositeLikelihood(groups, self.n_jobs)
-        left_out = LeftOutClasses.of_groups(evidence, parameters, likelihood)
-        log_p = left_out.best_log_probabilities()
-        return Score(log_p, left_out.weight) if np.isfinite(log_p).all() else Score.none()
+        return LeftOutClasses.of_groups(evidence, parameters, likelihood)
 
     def _tests_within(self, groups, parameters, likelihood, seconds):
         """Count the groups whose best temperature can be found in some seconds."""
         if seconds == np.inf or len(groups) <= LEAST_GROUPS:
             return len(groups)
         begin, some = time.perf_counter(), groups[-LEAST_GROUPS:]
-        self._of_labels(some, parameters, likelihood)
+        self._left_out(some, parameters, likelihood).score()
         each = (time.perf_counter() - begin) / len(some)
         return max(LEAST_GROUPS, count_within(len(groups), seconds, each))
 
@@ -377,9 +377,9 @@ class CompositeLearning:
         task = replace(task, start=replace(task.start, space=space))
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
         kind = self.n_neighbors, n_rows  # groups are of different sizes
-        result, _, n_iter = ascend_scaled(
-            evidence, scale, 1, task, parameters, max_iter, seconds, budget, kind
-        )
+        options = lbfgs_options(task, budget, seconds, kind=kind)
+        options |= {"max_iter": max_iter, "scale": scale}
+        result, _, n_iter = ascend_lbfgs(evidence, space, parameters, **options)
         return result, n_iter
 
 

@@ -122,16 +122,16 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
         result.posterior.warm_cache()
         return result, result.posterior.log_evidence(result.constant) / result.seen.mean()
 
-    def found(prior):
-        result = with_enough_jitter(run, prior, settings, plan.model, problem.rows, s2)
-        return result if before is not None else exact_where_it_is(result, problem, plan, s2)
-
-    result, objective = found(prior)
+    of_model = settings, plan.model, problem.rows, s2
+    result, objective = with_enough_jitter(run, prior, *of_model)
+    if before is None:
+        result, objective = exact_where_it_is((result, objective), problem, plan, s2)
     reached = problem.trace.reached if plan.model == plan.objective else None
     is_optimal = result.seen.all() and (plan.schedule is None or plan.schedule.in_one_epoch)
     if reached is not None and is_optimal and before is None:
         if objective < reached - problem.plateau().tol:  # by rounding
-            other = found(problem.prior(parameters))
+            other = with_enough_jitter(run, problem.prior(parameters), *of_model)
+            other = exact_where_it_is(other, problem, plan, s2)
             result, objective = max((result, objective), other, key=lambda one: one[1])
     if not problem.trace.objectives or problem.trace.objectives[-1] != objective:
         problem.trace.add(objective, lambda: parameters)

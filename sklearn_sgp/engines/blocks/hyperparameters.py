@@ -209,18 +209,15 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
     with blas_threads_for(n_rows if exact is not None else 0):
         while not runs.is_over:
-            found = ascend_scaled(
-                evidence,
-                scale,
-                len(sample),
+            options = lbfgs_options(
                 problem,
-                runs.parameters,
-                runs.left,
-                deadline - time.perf_counter(),
                 budget,
+                deadline - time.perf_counter(),
+                work=len(sample),
                 exact=exact is not None,
             )
-            runs.add(*found)
+            options |= {"max_iter": runs.left, "scale": scale}
+            runs.add(*ascend_lbfgs(evidence, problem.space, runs.parameters, **options))
     problem.trace.reached = runs.value if n_rows == len(problem.rows) else None
     return runs.result
 
@@ -234,26 +231,19 @@ def _exact_and_held(problem, objective, sample, start, copies):
     return exact, inputs_at_kinks(problem.space, start, rows)
 
 
-def ascend_scaled(
-    evidence, scale, work, problem, start, max_iter, seconds, budget, kind=None, exact=False
-):
-    """Follow ``scale`` times an evidence by L-BFGS, to a plateau or until only the finish has time.
+def lbfgs_options(problem, budget, seconds, *, work=1, kind=None, exact=False):
+    """Return options of `ascend_lbfgs` to a plateau, or until only the finish has time.
 
     The budget is told how long an evaluation takes for each unit of its ``work``, of one ``kind``.
     ``exact`` says whether the evidence is that of the exact process.
     """
-    return ascend_lbfgs(
-        evidence,
-        problem.space,
-        start,
-        max_iter=max_iter,
-        plateau=_PlateauOrLate(problem.plateau(exact=exact), budget),
-        trace=problem.trace,
-        seconds=max(seconds, MIN_SECONDS),
-        scale=scale,
-        took=None if budget is None else lambda took: budget.took(took / work, kind),
+    return {
+        "plateau": _PlateauOrLate(problem.plateau(exact=exact), budget),
+        "trace": problem.trace,
+        "seconds": max(seconds, MIN_SECONDS),
+        "took": None if budget is None else lambda took: budget.took(took / work, kind),
         **lbfgs_memory(exact),
-    )
+    }
 
 
 class _PlateauOrLate:

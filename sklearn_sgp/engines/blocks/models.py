@@ -27,6 +27,8 @@ _MODELS = {
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
+# Each finds the rows that its own are conditioned on.
+_CONDITIONED = ("lma", "vif")
 # What a model of one's own may predict as, and be learned as.
 _CONDITIONALS, _OBJECTIVES = ("sor", "dtc", "fic", "pic"), ("vfe", "fitc", "pitc")
 
@@ -85,6 +87,13 @@ def specification(model, alpha):
     return Specification(made, _objective(made), conditional)
 
 
+def conditioned_name(model):
+    """Return which of "lma" and "vif" a parameter is or mixes, or None."""
+    pairs = [(model,)] if isinstance(model, str | BlockModel) else model
+    names = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and pair]
+    return next((name for name in _CONDITIONED if name in names), None)
+
+
 def _named(model, alpha=1.0):
     """Return the model and the test conditional that a name or a model of one's own stands for."""
     if not isinstance(model, BlockModel):
@@ -114,14 +123,18 @@ def _mixture(pairs, alpha):
         shares = []
     named = [(*_named(one), share) for one, share in shares]
     conditionals = {conditional for _, conditional, _ in named}
-    conditioned = any(model.conditioned for model, *_ in named)
-    n_dense = len({model for model, *_ in named if model.dense})
+    n_dense = len({model for model, *_ in named if model.dense and not model.conditioned})
     finite = all(np.isfinite(share) for *_, share in named)
-    if len(conditionals) != 1 or conditioned or not finite or alpha != 1.0:
+    if len(conditionals) != 1 or not finite or alpha != 1.0:
         raise ValueError(
             f"The 'model' parameter must be one of {sorted(NAMES)}, a BlockModel, or pairs of one "
-            "and a finite weight with one test conditional, with alpha_divergence=1 and without "
-            f"'lma' and 'vif', whose partitions others do not share. Got {pairs!r}."
+            "and a finite weight with one test conditional, with alpha_divergence=1. Got "
+            f"{pairs!r}."
+        )
+    if set(_CONDITIONED) <= {name for name, _ in shares if isinstance(name, str)}:
+        raise ValueError(
+            "A mixture must have one of 'lma' and 'vif' at most, whose blocks are not the same. "
+            f"Got both in {pairs!r}: leave out one."
         )
     if n_dense > 1:
         raise ValueError(

@@ -14,9 +14,10 @@ import time
 
 import numpy as np
 
+from ...data.rows import outputs_by_noise
 from ...factors.block_sums import block_gradient_sums, block_sums
 from ...factors.passes import Pieces
-from ...gp.posterior import Posterior, outputs_by_noise
+from ...gp.posterior import Posterior
 from ...optimize.adam import Adam, adam_step
 from .schedules import Constant
 

@@ -16,12 +16,13 @@ from ...kernels._length_scales import nearness_scales
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
+from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
 from ..start import default_starts
 from .candidates import best_start, task_of, with_variational_start
 from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
-from .hyperparameters import ascend_scaled
+from .hyperparameters import lbfgs_options
 from .pace import LEAST_GROUPS
 from .ways import learn_in_rounds
 
@@ -168,9 +169,8 @@ class SiteLearning:
         """Follow the evidence of all rows, one group, by L-BFGS."""
         evidence = self._sites(task, self.groups(parameters, 1))
         self._tell(task, len(self.rows))
-        result, _, n_iter = ascend_scaled(
-            evidence, 1.0, 1, task, parameters, max_iter, seconds, budget
-        )
+        options = lbfgs_options(task, budget, seconds) | {"max_iter": max_iter}
+        result, _, n_iter = ascend_lbfgs(evidence, task.space, parameters, **options)
         return result, n_iter
 
     def _climb(self, task, parameters, count, turns, speed, seconds, budget):

@@ -6,6 +6,7 @@ Rows of a later batch join blocks, and only what changes is computed again. The 
 
 import time
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -14,9 +15,11 @@ from ...collections.blocks import Renumbered, blocks_of, regrouped
 from ...data.inducing import choose_inducing
 from ...data.rows import column_mean_std
 from ...factors.block_sums import block_sums
+from ...factors.joined_rows import KnownBlocks, kept, may_join, sums_of_joined
 from ...factors.passes import Pieces
+from ...gp.posterior import Posterior
 from ...kernels._length_scales import input_scales, nearness_scales
-from ...kernels.categories._units import units_of
+from ...kernels.categories._units import largest_change, units_of
 from ...optimize.budget import Budget
 from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of
@@ -191,7 +194,7 @@ def _blocks_again(problem, parameters):
         return None
     if before.partition is not None:
         scale = nearness_scales(parameters.kernel, _column_std(problem.rows))
-        if scale.largest_change(before.partition.scale) > _SAME_SCALE:
+        if largest_change(scale, before.partition.scale) > _SAME_SCALE:
             return None
     return before.blocks.weighted_as(problem.rows), before.partition, before.labels
 
@@ -293,11 +296,12 @@ def add(fitted, problem):
         check_sizes(blocks, state.specification.model)
         changed = np.arange(state.n_blocks, len(blocks))
         return update.replaced(blocks, partition, changed)
-    blocks, changed = state.blocks.extended(rows, numbers), np.unique(numbers)
+    changed, counts = np.unique(numbers, return_counts=True)
+    blocks = state.blocks.extended(rows, numbers)
     if partition is not None:
         partition, blocks = _split(partition, blocks, changed, state.block_size, problem.rng)
     check_sizes(blocks, state.specification.model)
-    return update.replaced(blocks, partition, changed)
+    return update.replaced(blocks, partition, changed, counts)
 
 
 def _split(partition, blocks, changed, size, rng):
@@ -337,19 +341,19 @@ class _Update:
         seen = np.pad(progress.seen, (0, more), constant_values=True)
         return self._fitted(sums, self.state, Progress(seen, progress.n_rows + len(rows)))
 
-    def replaced(self, blocks, partition, changed):
-        """Replace the factors of the blocks that gained rows.
+    def replaced(self, blocks, partition, changed, counts=()):
+        """Replace the factors of the blocks that gained rows, or put these to them.
 
         Parameters
         ----------
         partition : object or None
-        changed : ndarray of int
-            Numbers of these blocks.
+        changed, counts : ndarray of int
+            Numbers of these blocks, and of their new rows.
         """
         before, state = self.fitted.posterior, self.state
-        known = changed[changed < state.n_blocks]
-        old = [state.blocks(k) for k in known if state.progress.seen[k]]
-        new = np.concatenate([known, np.arange(state.n_blocks, len(blocks))])
+        joins = self._joins(blocks, changed, counts)
+        known = [k for k in changed if k < state.n_blocks and k not in joins]
+        new = np.append(known, np.arange(state.n_blocks, len(blocks))).astype(np.intp)
 
         def all_blocks(prior):
             return _WithEvidence(*self._sums(prior, [blocks(k) for k in range(len(blocks))]))
@@ -357,21 +361,48 @@ class _Update:
         seen = np.pad(state.progress.seen, (0, len(blocks) - state.n_blocks))
         seen[new] = True
         try:
-            added = self._sums(before.prior, [blocks(k) for k in new])
-            posterior, constant = before.joined(added.posterior), state.constant + added.constant
-            if old:
-                removed = self._sums(before.prior, old)
-                posterior = posterior.joined(removed.posterior.scaled(-1.0))
-                constant -= removed.constant
+            old = [state.blocks(k) for k in known if state.progress.seen[k]]
+            sums, held = self._changes(blocks, joins, new, old)
+            constant = state.constant + sum(part.constant for part in sums)
+            posterior = reduce(Posterior.joined, [part.posterior for part in sums], before)
             sums = _WithEvidence(posterior, constant)
         except NotPositiveDefiniteError:
             # rounding, or steps that weigh blocks unequally
-            model, seen = state.specification.model, np.ones(len(blocks), dtype=bool)
+            model, seen, held = state.specification.model, np.ones(len(blocks), dtype=bool), {}
             sums = with_enough_jitter(
                 all_blocks, before.prior, self.settings, model, blocks.rows, self.noise_variance
             )
         progress = Progress(seen, int(np.diff(blocks.bounds)[seen].sum()))
-        return self._fitted(sums, replace(state, blocks=blocks, partition=partition), progress)
+        held = KnownBlocks((blocks, sums.posterior.prior), held)
+        state = replace(state, blocks=blocks, partition=partition, held=held)
+        return self._fitted(sums, state, progress)
+
+    def _joins(self, blocks, changed, counts):
+        """Return blocks that new rows join, none of which was split, and their sizes before."""
+        state = self.state
+        if not may_join(state.specification.model, self.rows):
+            return {}
+        sizes, before = np.diff(blocks.bounds), np.diff(state.blocks.bounds)
+        pairs = zip(changed, counts, strict=True)
+        some = [(k, n) for k, n in pairs if k < state.n_blocks and state.progress.seen[k]]
+        return {k: before[k] for k, n in some if sizes[k] == before[k] + n}
+
+    def _changes(self, blocks, joins, new, old):
+        """Return the sums of what changes, and what is known of blocks that rows join."""
+        prior, sums = self.fitted.posterior.prior, []
+        held = self.state.held.among(self.state.blocks, prior)
+        held = {k: one for k, one in held.items() if k not in new}
+        if len(new):
+            sums.append(self._sums(prior, [blocks(k) for k in new]))
+        if old:
+            sums.append(self._sums(prior, old).scaled(-1.0))
+        if joins:
+            some = {k: blocks(k) for k in joins}
+            given = joins, held, self.noise_variance, self.settings.n_jobs
+            joined, found = sums_of_joined(prior, some, *given)
+            sums.append(joined)
+            held = kept(held, found)
+        return sums, held
 
     def _sums(self, prior, pieces):
         pieces = Pieces(pieces, n_jobs=self.settings.n_jobs)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...factors.joined_rows import NO_BLOCKS, KnownBlocks
 from ...partitions.blocks import AnyBlocks
 from ...partitions.partition import PartitionChoice
 from ...predict.inducing import InducingPoints
@@ -116,6 +117,8 @@ class BlockState:
     site_constant : float
         Part of the constant by which the evidence of a likelihood that is not Gaussian is more than
         that of the regression that its sites are.
+    held : KnownBlocks
+        Factors of blocks that rows of later batches joined.
     """
 
     specification: Specification
@@ -126,6 +129,7 @@ class BlockState:
     block_size: int
     progress: Progress
     site_constant: float = 0.0
+    held: KnownBlocks = NO_BLOCKS
 
     @property
     def n_blocks(self):

@@ -93,14 +93,15 @@ class ConjugateOnlineBound(OnlineBound):
 
     def posterior(self, parameters):
         """Find the optimal q(u) and the bound."""
-        prior = self.prior(parameters)
-        return self._at(prior, parameters, self._pieces(prior))[:2]
+        prior, s2 = self.prior(parameters), parameters.noise_variance
+        return self._with_old(*block_sums(prior, self._pieces(prior), s2, self.model))[:2]
 
     def _pieces(self, prior):
         return pieces_of_blocks(self.chunks, len(prior.Z), self.model, self.n_jobs)
 
-    def _at(self, prior, parameters, pieces):
-        q, constant = block_sums(prior, pieces, parameters.noise_variance, self.model)
+    def _with_old(self, q, constant):
+        """Return q(u) of the rows with the old information, the bound, and the old factors."""
+        prior = q.prior
         projection, factors = self._old_factors(prior)
         base, more = self._base(prior, factors)
         if base is not None:
@@ -112,12 +113,11 @@ class ConjugateOnlineBound(OnlineBound):
 
     def __call__(self, parameters):
         """Compute value and gradient."""
-        prior = self.prior(parameters)
+        prior, s2 = self.prior(parameters), parameters.noise_variance
         pieces = self._pieces(prior)
-        q, value, projection, factors = self._at(prior, parameters, pieces)
-        sums = block_gradient_sums(
-            q, pieces, parameters.noise_variance, self.model, with_inputs=self.with_inputs
-        )
+        of_rows = block_sums(prior, pieces, s2, self.model)
+        q, value, projection, factors = self._with_old(*of_rows)
+        sums = block_gradient_sums(q, pieces, s2, self.model, with_inputs=self.with_inputs)
         return value, self._gradient(sums, projection, factors, q)
 
 
@@ -147,18 +147,19 @@ class SiteOnlineBound(OnlineBound):
 
     def posterior(self, parameters):
         """Find the optimal q(u) and the bound."""
-        _, q, _, bound, _, _ = self._at(parameters)
-        return q, bound
-
-    def _at(self, parameters):
         prior = self.prior(parameters)
-        projection, factors = self._old_factors(prior)
-        base, constant = self._base(prior, factors)
-        problem, q, found, bound = self.of_rows.at(parameters, prior, start=base, base=base)
-        return problem, q, found, bound + constant, projection, factors
+        base, constant = self._base(prior, self._old_factors(prior)[1])
+        _, q, _, bound = self.of_rows.at(parameters, prior, start=base, base=base)
+        return q, bound + constant
 
     def __call__(self, parameters):
         """Compute value and gradient."""
-        problem, q, found, bound, projection, factors = self._at(parameters)
+        prior = self.prior(parameters)
+        projection, factors = self._old_factors(prior)
+        base, constant = self._base(prior, factors)
+        of_rows = self.of_rows
+        problem, q = of_rows.begun(parameters, prior, start=base, base=base)
+        q, found, bound = problem.ascend(q, of_rows.tol, seconds=of_rows.seconds, base=base)
+        of_rows.keep(problem, found, bound)
         sums = problem.gradient_sums(q, found, self.with_inputs)
-        return bound, self._gradient(sums, projection, factors, q)
+        return bound + constant, self._gradient(sums, projection, factors, q)

@@ -10,15 +10,18 @@ from ...data.distinct import n_distinct
 from ...data.inputs import Inputs
 from ...data.rows import Rows, drop_zero_weight
 from ...data.running_moments import RunningMoments
+from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..levels import with_spread_of_levels
-from .batch import LEAST_POWER, StreamPlan, first_batch, next_batch, sees_signal
+from .batch import first_batch, next_batch
 from .inducing import StreamInducing
+from .plan import LEAST_POWER, StreamPlan
+from .rounds import sees_signal
 from .search_space import humble
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
-from .wandering import UNKNOWN_LEVEL, Level
+from .wandering import STRAY, UNKNOWN_LEVEL, Level
 from .watch import UNWATCHED, Watch, quantiles
 
 # A stream begins anew with every batch until it has so many rows. Scaling, starting values and
@@ -39,12 +42,6 @@ _MIN_ROWS_FOR_SIGNAL = 50
 # Prior standard deviations of an observation by which a broken one differs from its prediction. The
 # posterior's are no measure: where a model is too sure, good rows differ by many of them.
 _HOPELESS = 10.0
-# Predicted deviations from which a row is far off for a stream that would begin anew with it, or
-# as many of the batch's own if these are larger. Readings 30 noise deviations off were 24 and more
-# off, after 60 rows; of 30 streams of five tables in batches of 60 two had such rows, 8 and 10 off,
-# with 5 two more, which lost 0.01 nats a row. Without the batch's own, two of 6 streams of wine,
-# whose first batch had made them too sure, could not begin anew and lost 0.35 and 0.6 nats.
-_STRAY, _MAD = 6.0, 1.4826
 # If a larger share of a batch is far off, the function has moved.
 _RARE = 0.1
 
@@ -437,8 +434,8 @@ def trusts(fitted, rows):
     noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], 1)
     mean, variance = fitted.likelihood.moments(mean, variance, noise)
     off = np.abs(rows.targets - mean) / np.sqrt(variance)
-    usual = np.maximum(_MAD * quantiles(off, 0.5), 1.0)  # of a model that is too sure: more
-    n_far = (off > _STRAY * usual).any(axis=1).sum()
+    usual = np.maximum(MAD * quantiles(off, 0.5), 1.0)  # of a model that is too sure: more
+    n_far = (off > STRAY * usual).any(axis=1).sum()
     return not 0 < n_far <= max(_RARE * len(rows), 1)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ...data.targets import read_only_copy
+from ...data.winsorize import MAD
 
 # Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
 _PRIOR_BATCHES = 4.0
@@ -33,7 +34,7 @@ _ALARM = 3e-3
 LEAST_ROWS = 8
 # A residual further from the median one than so many predicted deviations, or median absolute
 # deviations, counts as so far: outliers are no shift.
-_ROWS_ARE_WITHIN, _MAD = 3.0, 1.4826
+_ROWS_ARE_WITHIN = 3.0
 # A row alone may be an outlier, too.
 _ROW_IS_WITHIN = 4.0
 # An alarm needs 30 % of the rows this many predicted deviations off; 5 % of right models' are. For
@@ -178,7 +179,7 @@ def near_others(ratio):
     middle, reach = 0.0, _ROW_IS_WITHIN
     if len(ratio) >= LEAST_ROWS:
         middle = np.median(ratio)
-        reach = _ROWS_ARE_WITHIN * max(1.0, _MAD * float(np.median(np.abs(ratio - middle))))
+        reach = _ROWS_ARE_WITHIN * max(1.0, MAD * float(np.median(np.abs(ratio - middle))))
     return np.clip(ratio, middle - reach, middle + reach)
 
 

@@ -17,7 +17,7 @@ from ...kernels._length_scales import input_scales
 from ...kernels._parts import in_words
 from ...objectives.scores import Score
 from ...optimize import shares
-from ...optimize.choices import compare, numbered
+from ...optimize.choices import Comparison, numbered
 from ..ascent import FEW_ROWS, ascend, better
 from ..start import bic_penalty, default_starts, random_starts
 
@@ -59,20 +59,20 @@ def best_start(problem, rows, seconds, interim=False, starts=None, is_short=Fals
     if problem.space.learns("Z"):
         few = min(WARM_ITERATIONS, few)
 
-    def run(numbered):
-        k, start = numbered
+    names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
+    restarts = Comparison("restart", trace)
+    for k, start in restarts.over(zip(names, enumerate(starts), strict=True)):
         inference.kept = None if k else kept  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
         begin, result = time.perf_counter(), first
-        if k or first is None:
-            result = ascend(problem, start, rows, share, few, interim)
-        share -= time.perf_counter() - begin
-        result = _second_run(problem, result, rows, share, interim, is_short)
-        score = Score.of_objective(result[1], problem.rows.total_weight)
-        return (*result, trace.cut_by, inference.kept), score
-
-    names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
-    tried = compare("restart", zip(names, enumerate(starts), strict=True), run, trace)
+        with restarts:
+            if k or first is None:
+                result = ascend(problem, start, rows, share, few, interim)
+            share -= time.perf_counter() - begin
+            result = _second_run(problem, result, rows, share, interim, is_short)
+            score = Score.of_objective(result[1], problem.rows.total_weight)
+            restarts.add((*result, trace.cut_by, inference.kept), score)
+    tried = restarts.best_first()
     parameters, _, _, trace.cut_by, inference.kept = tried[0].result
     return problem, parameters, n_iter + sum(one.result[2] for one in tried)
 
@@ -137,16 +137,16 @@ def trials(problem, starts, rows, seconds, interim):
             if trace.cut_by == "max_time":
                 return
 
-    def run(start):
+    kernels = Comparison(f"kernel and start, {len(rows)} rows", trace)
+    for start in kernels.over(until_cut()):
         inference.kept, trial = None, replace(problem, start=start)
-        result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
-        cost = scale * bic_penalty(start, len(rows))
-        score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
-        trial = Trial(score, trial, result, inference.kept, trace.cut_by)
-        return trial, Score.of_objective(score, problem.rows.total_weight)
-
-    tried = compare(f"kernel and start, {len(rows)} rows", until_cut(), run, trace)
-    return [one.result for one in tried]
+        with kernels:
+            result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
+            cost = scale * bic_penalty(start, len(rows))
+            score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
+            trial = Trial(score, trial, result, inference.kept, trace.cut_by)
+            kernels.add(trial, Score.of_objective(score, problem.rows.total_weight))
+    return [one.result for one in kernels.best_first()]
 
 
 def _second_run(problem, result, rows, seconds, interim, is_short):

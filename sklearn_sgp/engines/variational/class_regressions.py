@@ -9,6 +9,7 @@ import numpy as np
 from ...gp.prior import Prior
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.left_out_classes import LeftOutClasses
+from ...objectives.scores import Score
 from .inference import in_measured_units
 
 
@@ -63,8 +64,9 @@ class RegressionInference:
             return value - bic_penalty
         prior, weight = settings.prior(parameters), self.weight
         q, _ = ClassRegressions(rows, self.likelihood, settings.n_jobs).optimal_q(prior)
-        log_p = held_out_classes(self.likelihood, q, self.held_out).value(1.0)
-        return weight * log_p - bic_penalty
+        held_out = held_out_classes(self.likelihood, q, self.held_out)
+        score = Score(held_out.log_probabilities(1.0), held_out.weight)
+        return weight * score.mean - bic_penalty
 
     def densities(self, prior, parameters, rows, others, n_jobs):
         """Return log probabilities (n,) of the labels of other rows."""

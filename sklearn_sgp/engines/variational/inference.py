@@ -340,12 +340,14 @@ class SiteInference(RowInference):
         def objective(candidate):
             nonlocal best, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            problem, q, result, value = bound.at(candidate, prior, last.under(prior))
-            gradient = problem.gradient(q, result, with_inputs)
+            problem, q = bound.begun(candidate, prior, last.under(prior))
+            q, result, value = problem.ascend(q, bound.tol, seconds=bound.seconds)
+            bound.keep(problem, result, value)
+            sums = problem.gradient_sums(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
                 best, self.kept = value, (q, weight)
             last = q
-            return value, gradient
+            return value, sums.gradient(q.prior, with_inputs)
 
         return units, objective
 
@@ -380,8 +382,9 @@ class SiteInference(RowInference):
 
     def _minibatch(self, q, parameters, rows, with_inputs, n_jobs):
         problem = self._problem(q.prior, parameters, rows, n_jobs)
-        result = problem.site_pass(q)
-        gradient = None if with_inputs is None else problem.gradient(q, result, with_inputs)
+        result, gradient = problem.site_pass(q), None
+        if with_inputs is not None:
+            gradient = problem.gradient_sums(q, result, with_inputs).gradient(q.prior, with_inputs)
         return MinibatchTerms(result.value - q.kl(), gradient, result.target)
 
     def keep_q(self, q, weight):

@@ -70,9 +70,11 @@ def run(problem):
                 )
             elif learns_by_regressions(problem):
                 found, parameters, n_iter = from_regressions(found, budget, _auto)
+            elif optimizer == "lbfgs":
+                rows = found.rows.resident()
+                found, parameters, n_iter = best_start(found, rows, budget.left())
             else:
-                stages = {"auto": _auto, "lbfgs": _full_lbfgs}[optimizer]
-                found, parameters, n_iter = stages(found, budget)
+                found, parameters, n_iter = _auto(found, budget)
         problem, parameters = units.again(problem, found), units.learned(parameters)
     return problem, _final_posterior(problem, parameters, budget, n_iter, n_steps)
 
@@ -148,10 +150,6 @@ def _affordable_rows(n_rows, budget):
     row = max(budget.reserve - MIN_SECONDS, 0.0) / n_rows
     seconds = shares.REFINEMENT * budget.left()
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
-
-
-def _full_lbfgs(problem, budget):
-    return best_start(problem, problem.rows.resident(), budget.left())
 
 
 def _finish_seconds(problem, parameters, budget):

@@ -72,7 +72,7 @@ class CategoricalNode(Leaf):
 
 
 def _are_large(groups):
-    return groups.n_values >= _LARGE_BLOCK * len(groups)
+    return groups.bounds[-1] >= _LARGE_BLOCK * len(groups)
 
 
 def category_leaves(expression):

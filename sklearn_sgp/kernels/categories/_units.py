@@ -35,8 +35,6 @@ class Units:
 
     def __rtruediv__(self, X):
         X = np.asarray(X, dtype=np.float64)
-        if not self.corners:
-            return X / self.scale
         columns = [column for column, _ in self.corners]
         others = np.delete(X, columns, axis=1) / np.delete(self.scale, columns)
         places = [
@@ -45,18 +43,20 @@ class Units:
         ]
         return np.hstack([others, *places])
 
-    def largest_change(self, before):
-        """Return the largest change of log length scales, and of corners, since ``before``."""
-        is_number = np.ones(len(self.scale), dtype=bool)
-        is_number[[column for column, _ in self.corners]] = False
-        moved = [0.0, *np.abs(np.log(self.scale[is_number] / before.scale[is_number]))]
-        for (_, corners), (_, old) in zip(self.corners, before.corners, strict=True):
-            moved.append(np.abs(corners - old).max())
-        return max(moved)
+
+def largest_change(units, before):
+    """Return the largest change of log length scales, and of corners, since ``before``."""
+    units, before = (one if isinstance(one, Units) else Units(one) for one in (units, before))
+    is_number = np.ones(len(units.scale), dtype=bool)
+    is_number[[column for column, _ in units.corners]] = False
+    moved = [0.0, *np.abs(np.log(units.scale[is_number] / before.scale[is_number]))]
+    for (_, corners), (_, old) in zip(units.corners, before.corners, strict=True):
+        moved.append(np.abs(corners - old).max())
+    return max(moved)
 
 
 def units_of(kernel, scale, by_variance=False):
-    """Return the `Units` of a bound kernel with given length scales.
+    """Return the `Units` of a bound kernel with given length scales: these without categories.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def units_of(kernel, scale, by_variance=False):
         if by_variance:
             parts *= np.sqrt(share)
         corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
-    return Units(scale, tuple(corners.items()))
+    return Units(scale, tuple(corners.items())) if corners else scale
 
 
 def _shares(node, values, row, share):

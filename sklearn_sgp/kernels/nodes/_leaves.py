@@ -59,7 +59,7 @@ class Leaf:
         return self.diag(p, X), np.zeros(len(X)), np.zeros(len(X))
 
     def blocks(self, p, Z, X, groups):
-        out = empty((groups.n_values,))
+        out = empty((groups.bounds[-1],))
         for rows, columns, place in groups:
             if place.start == place.stop:
                 continue  # a user's kernel may refuse inputs without rows
@@ -152,7 +152,7 @@ class Stationary(_ScaledLeaf):
     def blocks(self, p, Z, X, groups):
         variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
-        out, direct = empty((groups.n_values,)), Zs.shape[1] <= DIRECT_MAX_FEATURES
+        out, direct = empty((groups.bounds[-1],)), Zs.shape[1] <= DIRECT_MAX_FEATURES
         index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
         _stationary.value_blocks(
             self.profile, Zs, Xs, *index, variance, shape, out, direct, groups.upper
@@ -308,7 +308,7 @@ class Constant(_ScaledLeaf):
         return np.full((len(Z), len(X)), self.variance(p))
 
     def blocks(self, p, Z, X, groups):
-        return np.full(groups.n_values, self.variance(p))
+        return np.full(groups.bounds[-1], self.variance(p))
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
         grad[list(self.amplitudes)] += self.variance(p) * G.sum()

@@ -6,7 +6,8 @@ from dense import conditional_parts, moments_of_information, random_informations
 from labelled_rows import COUNTS, N_CLASSES, VARIANCE, labelled_case
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.factors import cells, class_noise
+from sklearn_sgp.data import rows as data_rows
+from sklearn_sgp.factors import cells
 from sklearn_sgp.factors.block_factors import SingularBlockError
 from sklearn_sgp.factors.cells import ClassCell, FactorCache
 from sklearn_sgp.factors.class_noise import ClassNoise
@@ -71,7 +72,7 @@ def test_they_are_those_of_each_class(scale, monkeypatch):
     rows = rows.with_precision(heavy / (VARIANCE * COUNTS[:, None]))
     made = LocalConditional(case.posterior(H, h), NOISE, Blocks(rows, LABELS).around)
     found = made.mean_variance(X_TEST, TEST_LABELS)
-    monkeypatch.setattr(class_noise, "SHARED_FROM", N_CLASSES + 1)
+    monkeypatch.setattr(data_rows, "SHARED_FROM", N_CLASSES + 1)
     expected = made.mean_variance(X_TEST, TEST_LABELS)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-8, atol=1e-9)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_sgp.engines.blocks.models import NAMES, specification
+from sklearn_sgp.engines.blocks.models import NAMES, conditioned_name, specification
 from sklearn_sgp.factors.block_factors import Mixture, Model
 from sklearn_sgp.gp.posterior import ExactConditional, FICConditional, SoRConditional
 from sklearn_sgp.predict.near_rows import LocalConditional
@@ -65,7 +65,7 @@ def test_a_model_that_comes_twice_is_one():
     [
         ([("fitc", 0.5), ("fic", 0.5)], 1.0),
         ([("fitc", 0.5), ("pitc", np.inf)], 1.0),
-        ([("lma", 0.5), ("pic", 0.5)], 1.0),
+        ([("lma", 0.5), ("fitc", 0.5)], 1.0),
         ([("fitc", 0.5), ("pitc", 0.5)], 0.5),
         ([("fitc", 0.5), ("svgp", 0.5)], 1.0),
         ([("fitc", "most"), ("pitc", 0.5)], 1.0),
@@ -79,3 +79,14 @@ def test_mixtures_that_cannot_be(pairs, alpha):
     """A mixture needs known names, finite weights, one test conditional and alpha 1."""
     with pytest.raises(ValueError, match="'model' parameter must be one of"):
         specification(pairs, alpha)
+
+
+def test_a_mixture_knows_the_rows_of_one_model():
+    """LMA or VIF mixes with PIC, and says which rows are near; both at once cannot be."""
+    found = specification([("pic", 0.3), ("lma", 0.7)], 1.0)
+    assert found.model.conditioned and found.uses_near_rows
+    assert conditioned_name([("pic", 0.3), ("lma", 0.7)]) == "lma"
+    assert conditioned_name("vif") == "vif"
+    assert conditioned_name([("fitc", 1.0)]) is conditioned_name("pic") is None
+    with pytest.raises(ValueError, match="must have one of 'lma' and 'vif' at most"):
+        specification([("vif", 0.5), ("lma", 0.5)], 1.0)

@@ -249,9 +249,9 @@ def test_later_rows_join_the_sum(toy, model, has_labels):
 
 
 def test_only_blocks_that_are_hit_are_summed_again(toy, monkeypatch):
-    """A batch of one block costs its old and its new self, whatever the number of blocks."""
+    """A batch of one block of a mixture costs its old and its new self, however many there are."""
     problem = problem_of(*toy, LABELS)
-    found = fit(problem, plan_of("pitc"))
+    found = fit(problem, plan_of([("pitc", 0.5), ("fitc", 0.5)]))
     sizes, block_sums = [], solver.block_sums
 
     def counted(prior, pieces, *args):

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, fixed, make_line, taught
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
-from sklearn_sgp.engines.streams import batch
-from sklearn_sgp.engines.streams.batch import sees_signal
+from sklearn_sgp.engines.streams import batch, rounds
+from sklearn_sgp.engines.streams.rounds import sees_signal
 from sklearn_sgp.estimators.numbers import later_rows
 
 
@@ -53,28 +53,28 @@ def test_without_learning_parameters_stay(rng, kind):
 
 def counted_rounds(monkeypatch, failing=()):
     """A list that gets an entry for each round; those of some numbers fail."""
-    rounds, optimized = [], batch._optimized
+    entries, optimized = [], rounds._optimized
 
     def counted(*arguments):
-        rounds.append(len(rounds))
-        if rounds[-1] in failing:
+        entries.append(len(entries))
+        if entries[-1] in failing:
             raise np.linalg.LinAlgError("a leading minor is not positive definite")
         return optimized(*arguments)
 
-    monkeypatch.setattr(batch, "_optimized", counted)
-    return rounds
+    monkeypatch.setattr(rounds, "_optimized", counted)
+    return entries
 
 
 def test_a_batch_of_more_rows_than_before_is_learned_from_twice(rng, monkeypatch):
     """As the first one is: what was learned so far is no more than a start."""
     X, y = make_line(rng)
-    order, rounds = rng.permutation(900), counted_rounds(monkeypatch)
+    order, entries = rng.permutation(900), counted_rounds(monkeypatch)
     X, y = X[order], y[order]
     model = StreamingSGPRegressor(n_inducing=10, max_iter=3)
     for lo, hi, count in ((0, 60, 2), (60, 200, 2), (200, 260, 1)):
         model.partial_fit(X[lo:hi], y[lo:hi])
-        assert len(rounds) == count
-        rounds.clear()
+        assert len(entries) == count
+        entries.clear()
 
 
 def test_a_second_round_that_fails_leaves_the_first(rng, monkeypatch):
@@ -87,9 +87,9 @@ def test_a_second_round_that_fails_leaves_the_first(rng, monkeypatch):
     assert model.kernel_ != before
 
 
-@pytest.mark.parametrize("name", ["ascend_lbfgs", "warn_about_jitter"])
+@pytest.mark.parametrize("module, name", [(rounds, "ascend_lbfgs"), (batch, "warn_about_jitter")])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, name, error):
+def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, module, name, error):
     """Whatever is raised in the middle of a batch leaves the stream for the next one."""
     X, y = make_line(rng)
     model, other = (
@@ -98,7 +98,7 @@ def test_a_batch_that_is_interrupted_changes_nothing(rng, monkeypatch, name, err
     )
     before = state_of(model)
     with monkeypatch.context() as patch:
-        interrupt(patch, batch, name, 1, error)
+        interrupt(patch, module, name, 1, error)
         with pytest.raises(error):
             model.partial_fit(X[300:], y[300:])
     assert_unchanged(model, before)
