@@ -170,7 +170,8 @@ def better_of(model, fit, mark):
     if mark is None or mark != model._mark or not fit.problem.learns:
         return fit
     is_whole = before.n_used is None and after.n_used is None
-    if not is_whole or after.interrupted or before.objective <= after.objective:
+    is_alike = type(before.likelihood) is type(after.likelihood)  # else objectives are not
+    if not (is_whole and is_alike) or after.interrupted or before.objective <= after.objective:
         return fit
     fit.problem.trace.add(before.objective, lambda: before.parameters)
     return replace(fit, fitted=before, targets=before.targets)

@@ -31,6 +31,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
+from .class_steps import SitesIfBetter
 from .mean_steps import BeginPlain, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -166,6 +167,7 @@ def anytime_classifier(model, previous, classes, merges):
         encode = EncodeAsRegressions(model, classes, merges)
         if uses_near_rows(model):
             steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(model.inducing, str)))
+            steps += [SitesIfBetter()] if model.likelihood == "auto" else []
     else:
         likelihood_of = partial(near_class_likelihood, model.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)

@@ -2,6 +2,7 @@
 
 import copy
 
+from ._against_rest import OneAgainstRest
 from ._base import Likelihood
 from ._bernoulli import Logit, Probit
 from ._beta import Beta
@@ -124,6 +125,11 @@ def near_class_likelihood(likelihood, classes):
             f"'probit' and 'logit' have. Got {likelihood!r}, which SVGPClassifier takes."
         )
     return instance
+
+
+def against_rest(likelihood, classes):
+    """Make a likelihood of each class against all others from the name of one of two classes."""
+    return OneAgainstRest([CLASSIFICATION[likelihood]() for _ in classes])
 
 
 def labels_as_targets(alpha_epsilon):

@@ -71,6 +71,17 @@ class NearSites:
         values, _ = self._map(_value, range(len(self.groups)), parameters)
         return Score(np.array(values) / self.weights, self.weights)
 
+    def left_out(self, parameters):
+        """Predict each row of the groups, given the others of its group.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n, t)
+            Of the functions without the sites of the row, of all that it stands for.
+        """
+        _, moments = self._map(_cavities, range(len(self.groups)), parameters)
+        return tuple(map(np.vstack, zip(*moments, strict=True)))
+
     def _map(self, function, chosen, parameters):
         """Call a function of some groups; keep the sites, return values and gradients."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
@@ -143,6 +154,28 @@ def _value(group, sites, kernel, likelihood, *limits):
         value += _difference(both)
         ended.append([each.sites for _, each in both])
     return value, None, ended
+
+
+def _cavities(group, sites, kernel, likelihood, *limits):
+    """Return log evidence of all rows, moments of the own rows without their sites, and sites."""
+    K, found = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))])), []
+    tol, sweeps = limits
+    for c in range(group.y.shape[1]):
+        begin = Sites.none(len(K)) if sites is None else sites[c]
+        one = likelihood.for_output(c)
+        limits = tol, sweeps[sites is not None]
+        found.append(propagate(K, group.of_output(c), one, begin, *limits))
+    own, further = slice(group.n_before, None), np.maximum(group.counts, 1.0) - 1.0
+    moments = zip(*(_without_all(one, further) for one in found), strict=True)
+    moments = tuple(np.column_stack(columns)[own] for columns in moments)
+    return sum(one.evidence for one in found), moments, [one.sites for one in found]
+
+
+def _without_all(approximation, further):
+    """Return means and variances without further sites of each row, besides the first one."""
+    (mean, variance), (w, shift) = approximation.cavity, approximation.sites
+    precision = 1.0 / variance - further * w
+    return (mean / variance - further * shift) / precision, 1.0 / precision
 
 
 def _with_gradient(group, sites, kernel, likelihood, *limits):

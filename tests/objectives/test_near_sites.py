@@ -22,6 +22,7 @@ from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 from sklearn_sgp.objectives.expectation_propagation import Observed, Sites, propagate
 from sklearn_sgp.objectives.near_sites import NearSites
 from sklearn_sgp.optimize.parameters import ParameterSpace
+from sklearn_sgp.partitions.sampling import whole_group
 
 
 class LearnedNoise(Likelihood):
@@ -138,3 +139,21 @@ def test_sites_begin_where_they_ended():
     evidence = NearSites(near_pieces(rows), Probit(0.0))
     first, _ = evidence(case.parameters)
     assert_allclose(evidence(case.parameters)[0], first, rtol=1e-4)
+
+
+def test_rows_that_are_left_out_take_all_their_sites_along():
+    """A row is predicted as if it were not there, by the sites of the others at the fixed point."""
+    case, rng = make_case(t=1), np.random.RandomState(1)
+    y, counts = rng.choice([-1.0, 1.0], (len(case.X), 1)), rng.choice([1.0, 2.0, 3.0], len(case.X))
+    rows = Rows(case.X, y, counts, np.zeros(1), np.ones(1))
+    evidence = NearSites([whole_group(rows)], Probit(0.3), tol=1e-9)
+    parameters = case.parameters
+    mean, variance = evidence.left_out(parameters)
+    K, counts = case.kernel(case.X), rows.weights[1]
+    sites = propagate(K, Observed(y, counts), Probit(0.3), Sites.none(len(K)), 1e-9).sites
+    for i in range(0, len(K), 3):
+        others = np.delete(np.arange(len(K)), i)
+        noise = 1.0 / (counts * sites.precision)[others]
+        A = np.linalg.solve(K[np.ix_(others, others)] + np.diag(noise), K[others, i])
+        assert_allclose(mean[i, 0], A @ (sites.shift / sites.precision)[others], rtol=1e-5)
+        assert_allclose(variance[i, 0], K[i, i] - A @ K[others, i], rtol=1e-5)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...kernels._length_scales import with_larger_variance
+from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...objectives.scores import Score
 from ...optimize.choices import Tried, climb
 from .composite_learning import CompositeLearning
@@ -44,32 +44,53 @@ def with_variance_of_labels(problem, parameters):
     rows = problem.rows
     if not rows.of_classes or len(rows) >= LEAST_HELD_OUT or not problem.space.learns("theta"):
         return parameters
-    judge = _Judge(problem, parameters)
+    predict = _left_out(problem, parameters)
+
+    def score(changed):
+        return predict(changed).score()
+
+    judge = Judge(problem.start.space, parameters, score, _TIMES)
     how = (1, -1), _MOST_POWERS, Score.is_better
     about = f"variance, powers of {_TIMES:g}"
     return climb(judge.tried(0), judge.tried, *how, about, problem.trace).result
 
 
-class _Judge:
-    """Predicts classes of rows in groups, each given the others of its group."""
+def _left_out(problem, parameters):
+    """Return a function that predicts classes of rows in groups, each given the others."""
+    rng = deepcopy(problem.rng)  # no draw is taken away
+    sample = CompositeLearning(replace(problem, rng=rng, is_interim=True))
+    return sample.leaving_out(parameters, problem.start.likelihood, _ROWS_LEFT_OUT)
 
-    def __init__(self, problem, parameters):
-        self.problem, self.parameters = problem, parameters
-        rng = deepcopy(problem.rng)  # no draw is taken away
-        sample = CompositeLearning(replace(problem, rng=rng, is_interim=True))
-        likelihood = problem.start.likelihood
-        self.predict = sample.leaving_out(parameters, likelihood, _ROWS_LEFT_OUT)
+
+class Judge:
+    """Scores parameters whose variances, and length scales, are multiplied by powers of factors.
+
+    Parameters
+    ----------
+    space : ParameterSpace
+    parameters : Parameters
+    score : callable
+        ``score(parameters)`` returns a `Score`.
+    times, scales : float
+        Factors of variances and of length scales.
+    """
+
+    def __init__(self, space, parameters, score, times, scales=1.0):
+        self.space, self.parameters, self.score = space, parameters, score
+        self.times, self.scales = times, scales
 
     def tried(self, power):
-        """Return what some variance scores; None where bounds leave no room."""
+        """Return what these powers score; None where bounds leave no room."""
         begin, before = time.perf_counter(), self.parameters
-        theta = with_larger_variance(before.expression, before.theta, _TIMES**power)
+        theta = with_larger_variance(before.expression, before.theta, self.times**power)
+        if self.scales != 1.0:
+            theta = with_shorter_scales(before.expression, theta, self.scales**power)
         changed = before.with_values(theta=theta)
-        clipped = self.problem.start.space.clipped(changed).theta
+        clipped = self.space.clipped(changed).theta
         if power and (np.array_equal(theta, before.theta) or not np.array_equal(clipped, theta)):
             return None
         try:
-            score = self.predict(changed).score()
+            score = self.score(changed)
         except NotPositiveDefiniteError:
             score = Score.none()
         name = f"power {power}" if power else "as learned"
