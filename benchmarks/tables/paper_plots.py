@@ -91,7 +91,7 @@ def _anytime(plt, details):
                 panel.axhline(level, color=_COLOURS[model], lw=0.8, ls="--")
         row[0].set(xlabel="steps (blocks seen)", ylabel="RMSE", xscale="log", title=_ANYTIME[name])
         row[1].set(xlabel="steps (blocks seen)", ylabel="log density, nats", xscale="log")
-        row[2].set(xlabel="seconds of one core", ylabel="RMSE", xscale="log")
+        row[2].set(xlabel="seconds of one core", ylabel="RMSE")
         row[0].legend(frameon=False)
     return figure
 

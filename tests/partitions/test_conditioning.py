@@ -8,7 +8,7 @@ from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import chains, neighbours
 from sklearn_sgp.partitions.blocks import NeighboursChoice
-from sklearn_sgp.partitions.chains import ChainChoice
+from sklearn_sgp.partitions.chains import Chain, ChainChoice
 from sklearn_sgp.partitions.neighbours import NearGroups, nearest_in_table, nearest_rows
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 
@@ -362,3 +362,11 @@ def test_shares_of_pieces_are_those_of_all(rng, monkeypatch, column):
     pieces = cells.shares(X, column)
     for name in ("row", "cell", "weight", "slope"):
         assert_array_equal(getattr(pieces, name), getattr(whole, name))
+
+
+def test_a_chain_goes_by_the_order_of_its_cells():
+    """Cells are conditioned on those just before them in the chain, whatever their numbers are."""
+    position = np.array([2, 0, 3, 1])  # the chain is 1, 3, 0, 2
+    before = {order: [list(Chain(order, position).before(k)) for k in range(4)] for order in (1, 2)}
+    assert before[1] == [[3], [], [0], [1]]
+    assert before[2] == [[1, 3], [], [0, 3], [1]]
