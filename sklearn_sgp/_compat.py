@@ -93,7 +93,7 @@ class FitProgress:
             What goes on, in words.
 
         seconds_left : float, default=inf
-            Those that are expected; inf where nothing is known.
+            Those that are expected; inf where they are not known.
 
         Returns
         -------

@@ -11,27 +11,19 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..engines.blocks.class_variance import LEAST_HELD_OUT
 from ..engines.fingerprints import fingerprint
 from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints
-from .mean_steps import VouchForMean
-from .noise_steps import ScaleVariances
-from .steps import Calibrate
+from .steps import HoldKernelOfOneClass, Learn, MoveMeans
 
 # Parameters that say how long learning goes on, and how it is told.
 _EFFORT = {"max_iter", "max_steps", "max_time", "n_iter_no_change", "n_jobs", "tol", "verbose"}
 _HASHED_ROWS = 65_536
-# What is told of a fit before it is measured: the seconds of steps after learning, on one machine,
-# for each row of so many at most.
-_SECONDS_OF_ROW = {
-    ScaleVariances: (1.5e-4, 4096),
-    VouchForMean: (3e-4, 4096),
-    Calibrate: (4e-4, np.inf),
-}
+# Steps of which a forecast knows: others go on as the rows ask for, which nobody knows before.
+_FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans
 
 
 def learn(model, fit, recipe, progress, clock):
@@ -44,26 +36,16 @@ def learn(model, fit, recipe, progress, clock):
     trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
     with model._following(trace, progress, log_scale, attributes_now):
-        seconds = [_seconds_of(step, fit) for step in recipe.learn]
-        for k, step in enumerate(recipe.learn):
-            trace.forecast.expect(LATER, sum(seconds[k:]))
+        if not all(isinstance(step, _FORETOLD) for step in recipe.learn):
+            trace.forecast.expect(LATER, np.inf)
+        for step in recipe.learn:
             fit = step(fit)
-            trace.forecast.did(LATER)
         fit = better_of(model, fit, mark)
     store_fit(model, fit)
     model._mark = mark
     if model.verbose:
         model._print_end(trace)
     progress.end()
-
-
-def _seconds_of(step, fit):
-    """Return what a step is expected to take besides learning."""
-    each, most = _SECONDS_OF_ROW.get(type(step), (0.0, 0))
-    n_rows = len(fit.problem.rows)
-    if isinstance(step, Calibrate) and n_rows < LEAST_HELD_OUT:
-        return 0.0  # no model of other rows is asked
-    return each * min(n_rows, most)
 
 
 def _attributes_now(model, fit, recipe, parameters):

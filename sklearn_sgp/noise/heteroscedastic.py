@@ -42,10 +42,6 @@ _LEAST_GAIN_OF_TAILS = 5e-3
 # Targets so many standard deviations from their median are not believed at first.
 _FAR_TARGET = 6.0
 _STAGE = "noise of each row"
-# What is told of a fit before it is measured: the seconds of a round on one machine, for each of so
-# many rows at most, and how many follow a round. The choice of a noise takes as long as two, and
-# learning given it as two more, in half of the fits.
-_ROUND_SECONDS_OF_ROW, _ROUND_ROWS, _FURTHER_NOISE_ROUNDS = 2e-4, 4096, 2
 
 
 def alternate_noise(problem, likelihood, learn):
@@ -159,12 +155,9 @@ class _CoordinateAscent:
 
     def run(self):
         """Return the `_Fit` with the highest bound."""
-        self._expect(2 + (2 + _FURTHER_NOISE_ROUNDS) / 2)
         first = fit = self._first_fit()
         begun = self._begin_round()
         update, errors = self._first_update(first)
-        self.trace.forecast.did(_STAGE, self._round_seconds)
-        self._expect(0)
         if not update.noise.likelihood.row_precision.differs:
             return self._with_equal_noise(first, update, errors)
         # where noise was chosen, the bound with the same noise everywhere is to be improved
@@ -174,9 +167,7 @@ class _CoordinateAscent:
         for count in range(1, n_rounds + 1):
             if fit is first and self.trace.clock.left() <= 0.0:
                 break
-            self._expect(min(_FURTHER_NOISE_ROUNDS, n_rounds - count))
             fit = self._fit_given(fit, update, errors, learns=count <= _LEARNING_ROUNDS)
-            self._expect(0)
             if not _is_comparable(fit, first):
                 break
             gain = fit.gain_over(best)
@@ -185,18 +176,9 @@ class _CoordinateAscent:
                 return best
             begun = self._begin_round()
             update, errors = self._next_update(fit, update, errors)
-            self.trace.forecast.did(_STAGE, self._round_seconds)
         if best is None or best is first:
             return self._without_rounds(first, fit.problem, update, errors)
         return best
-
-    @property
-    def _round_seconds(self):
-        return _ROUND_SECONDS_OF_ROW * min(len(self.problem.rows), _ROUND_ROWS)
-
-    def _expect(self, n_rounds):
-        """Tell the forecast of the time of so many rounds."""
-        self.trace.forecast.expect(_STAGE, n_rounds * self._round_seconds)
 
     def _first_fit(self):
         """Fit with the same noise everywhere, but for targets that are not believed."""

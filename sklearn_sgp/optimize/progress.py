@@ -14,8 +14,6 @@ from .forecast import Forecast
 # was so, and at most 0.002 and 0.001 elsewhere. A pace slackens, so that after few iterations much
 # is promised: after 50 on five of them, of which two gained 0.02 of test density or more.
 FURTHER, VISIBLE_GAIN = 100, 0.01
-# A limit is told where it is so many times what is expected.
-_FAR_MORE = 1.5
 
 
 class Clock:
@@ -118,18 +116,21 @@ class Trace:
     def seconds(self):
         """Tell in words the seconds so far, and how many are left, where that is known."""
         clock, budget = self.whole_clock, max(self.whole_clock.left(), 0.0)
-        left, most = self.forecast.seconds_left(), self.forecast.most_seconds_left()
-        told = ""
+        left, told = self.forecast.seconds_left(), ""
         if left < budget:
-            told = f" (about {_rounded(left)} s left"
-            told += f", at most {_rounded(min(most, budget))})" if most > _FAR_MORE * left else ")"
+            word = "at most" if self.forecast.is_limit else "about"
+            told = f" ({word} {_rounded(left)} s left)"
         elif np.isfinite(budget):
             told = f" ({budget:.1f} s left)"
         return f"{clock.elapsed():.1f} s{told}"
 
     def seconds_left(self):
-        """Return the seconds left, by what is expected and by the budget; inf if unknown."""
-        return min(self.forecast.seconds_left(), max(self.whole_clock.left(), 0.0))
+        """Return the seconds left, by what is ahead and by the budget; inf where none is known.
+
+        A limit of what is ahead tells nothing here: most fits end long before it.
+        """
+        left = np.inf if self.forecast.is_limit else self.forecast.seconds_left()
+        return min(left, max(self.whole_clock.left(), 0.0))
 
     def words(self):
         """Tell in words what goes on, and how far it is."""

@@ -23,7 +23,6 @@ from ..objectives.scores import Score
 from ..optimize import shares
 from ..optimize.budget import Budget
 from ..optimize.choices import Tried, climb, tell
-from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
@@ -45,8 +44,6 @@ _CELLS_OF_ONE = 3
 # These tell by which power of a factor the variance is multiplied, too, then all length scales.
 _CHANGES = (("variance", with_larger_variance, 2.5), ("length scales", with_shorter_scales, 1.25))
 _MOST_POWERS = 4
-# Of a trial, on the machine that a forecast counts by.
-_TRIAL_SECONDS_OF_ROW = 5e-5
 
 
 class AlphaTrials:
@@ -185,9 +182,7 @@ class Trials:
     def _predictor(self, parameters):
         rng = np.random.RandomState(self.seed)  # the same cells for all
         trace, known = Trace(Clock()), self.known
-        predictor = self._fitted(parameters, known, trace, rng, is_interim=True).predictor
-        self.problem.trace.forecast.did(LATER, _TRIAL_SECONDS_OF_ROW * len(known))
-        return predictor
+        return self._fitted(parameters, known, trace, rng, is_interim=True).predictor
 
     def _trial(self, parameters, predictor, rows):
         weight, counts = rows.weights

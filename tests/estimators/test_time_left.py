@@ -1,11 +1,13 @@
 """The time that a fit has left, by lines and callbacks, on a clock that counts operations."""
 
+import re
 import time
 
 import numpy as np
 import pytest
 
 from sklearn_sgp import (
+    AnytimeSGPClassifier,
     AnytimeSGPRegressor,
     SVGPClassifier,
     SVGPRegressor,
@@ -85,35 +87,62 @@ def table(kind, n=3000):
     return X, y > 0.0 if kind.__name__.endswith("Classifier") else y
 
 
-def told_of(kind, monkeypatch, slower=1.0, **options):
+def told_of(kind, monkeypatch, slower=1.0, n_rows=3000, **options):
     """Return the clock at the end, and what the steps of a fit told."""
     with monkeypatch.context() as patch:
         machine = Machine(patch, slower)
         told = Told(machine)
-        kind(random_state=0, **options).set_callbacks(told).fit(*table(kind))
+        kind(random_state=0, **options).set_callbacks(told).fit(*table(kind, n_rows))
         return machine.now, told.steps
 
 
-CASES = [
-    (AnytimeSGPRegressor, {}),
-    (SVGPRegressor, {"n_inducing": 40}),
-    (SVGPClassifier, {"n_inducing": 40}),
-]
+def lines_of(kind, monkeypatch, capsys, **options):
+    """Return the clock at the end, and lines of all entries: seconds, and what is said of more."""
+    with monkeypatch.context() as patch:
+        machine = Machine(patch, slower=50.0)  # seconds are printed with one decimal
+        kind(random_state=0, verbose=2, **options).fit(*table(kind))
+    found = re.findall(r"\] ([0-9.]+) s( \(.*\))?: entry", capsys.readouterr().out)
+    return machine.now, [(float(now), said) for now, said in found]
 
 
-@pytest.mark.parametrize("kind, options", CASES)
-def test_what_is_left_is_known(kind, options, monkeypatch):
-    """From half of a fit on, nine of ten steps are right within 30 % of the whole."""
-    end, steps = told_of(kind, monkeypatch, **options)
+def test_what_is_left_is_known(monkeypatch):
+    """From half of a fit by passes on, nine of ten steps are right within 30 % of the whole."""
+    end, steps = told_of(AnytimeSGPRegressor, monkeypatch)
     errors = [abs(left - (end - now)) for now, _, left in steps if now > 0.5 * end]
     assert len(errors) >= 5 and np.quantile(errors, 0.9) < 0.3 * end
 
 
-@pytest.mark.parametrize("kind, options", CASES[::2])
-def test_a_slow_machine_tells_as_much_more(kind, options, monkeypatch):
+@pytest.mark.parametrize("kind", [SVGPRegressor, SVGPClassifier])
+@pytest.mark.parametrize("options", [{}, {"max_iter": 15}, {"init_size": 1000, "max_iter": 40}])
+def test_a_limit_holds(kind, options, monkeypatch, capsys):
+    """Where learning ends as gains fall, a limit is told, and no fit takes longer."""
+    end, lines = lines_of(kind, monkeypatch, capsys, n_inducing=40, **options)
+    limits = [(now, said) for now, said in lines if said.startswith(" (at most ")]
+    assert len(limits) >= 5 and not any("about" in said for now, said in lines if now < 0.9 * end)
+    for now, said in limits:
+        assert now + float(said.split()[2]) >= 0.97 * end
+
+
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        (AnytimeSGPClassifier, {}),
+        (AnytimeSGPRegressor, {"likelihood": "auto"}),
+        (AnytimeSGPRegressor, {"n_rows": 1000}),
+        (SVGPRegressor, {"n_inducing": 40, "optimizer": "adam", "max_steps": 50}),
+        (SVGPRegressor, {"n_inducing": 40, "likelihood": "heteroscedastic", "max_iter": 10}),
+    ],
+)
+def test_nothing_is_said_of_what_is_not_known(kind, options, monkeypatch):
+    """Where rows ask for more as they like, and where nothing was counted, steps tell inf."""
+    _, steps = told_of(kind, monkeypatch, **{"n_rows": 2000} | options)
+    assert len(steps) >= 5 and {left for _, _, left in steps} == {np.inf}
+
+
+def test_a_slow_machine_tells_as_much_more(monkeypatch):
     """On a machine of a fifth of the speed each step tells five times the seconds."""
-    _, fast = told_of(kind, monkeypatch, **options)
-    _, slow = told_of(kind, monkeypatch, slower=5.0, **options)
+    _, fast = told_of(AnytimeSGPRegressor, monkeypatch)
+    _, slow = told_of(AnytimeSGPRegressor, monkeypatch, slower=5.0)
     assert [stage for _, stage, _ in fast] == [stage for _, stage, _ in slow]
     known = [(one[2], other[2]) for one, other in zip(fast, slow, strict=True)]
     np.testing.assert_allclose(*(5.0 * np.array(known).T[0], np.array(known).T[1]), rtol=1e-9)

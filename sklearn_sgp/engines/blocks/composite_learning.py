@@ -84,7 +84,7 @@ def learn_from_near_rows(problem, budget):
             sample.hold_out()
         n_starts = len(starts) + problem.settings.n_restarts_optimizer
         sample.plan(n_starts, starts[0].parameters, budget)
-        sample.ahead.learning(n_starts, sample.way.expected, sample.is_first)
+        sample.ahead.learning(n_starts, Numbers(sample).expected, sample.is_first)
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
         if not problem.trace.stopped:
             best = start, parameters, value
@@ -146,7 +146,8 @@ class CompositeLearning:
         self.n_tests, self.n_neighbors = None, NEIGHBORS
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
         self.n_jobs, self.seconds_of_pass = problem.settings.n_jobs, 0.0
-        self.ahead = Ahead(problem.trace.forecast, self.rows)
+        has_passes = not (self.whole or self.has_labels) and problem.start.likelihood.conjugate
+        self.ahead = Ahead(problem.trace, self.rows, has_passes)
 
     @property
     def is_first(self):
@@ -157,11 +158,6 @@ class CompositeLearning:
     def way(self):
         """The class of `ways` that follows its groups."""
         return (AllRows if self.whole else Labels if self.has_labels else Numbers)(self)
-
-    @property
-    def distinct_groups(self):
-        """Groups of a draw: of few rows each is in one."""
-        return min(self.n_groups, -(-len(self.rows) // GROUP_SIZE))
 
     @property
     def group_rows(self):

@@ -47,9 +47,6 @@ FIRST_PASSES = 3
 # What time is planned for: rounds of the start that goes on (default fits of 2,000 to 10,000 rows
 # of seven tables end after 2 or 3), and the work of a value without its gradient.
 _PLANNED_ROUNDS, _WORK_OF_VALUE = 3, 0.4
-# Iterations that are told of before it is known when they end: with all rows, of labels in a trial
-# and in a round.
-_WHOLE_ITERATIONS, _LABEL_ITERATIONS = 15, (9, 11)
 
 
 def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, has_time, least_gain=0.0):
@@ -96,13 +93,6 @@ class AllRows:
     def __init__(self, sample):
         self.sample = sample
 
-    @property
-    def expected(self):
-        """Seconds of a trial, of a finalist and of a round, on the machine of `Ahead`."""
-        ahead, n_rows = self.sample.ahead, len(self.sample.rows)
-        trial = TRIAL_ITERATIONS * ahead.seconds_of(1, min(n_rows, _TRIAL_ROWS))
-        return trial, 0.0, _WHOLE_ITERATIONS * ahead.seconds_of(1, n_rows)
-
     def trial(self, task, parameters, limit, budget):
         """Learn from a start, before a time; return parameters and iterations."""
         iterations = min(TRIAL_ITERATIONS, task.settings.max_iter)
@@ -134,16 +124,6 @@ class Labels:
 
     def __init__(self, sample):
         self.sample = sample
-
-    @property
-    def expected(self):
-        """Seconds of a trial, of a finalist and of a round, on the machine of `Ahead`."""
-        sample = self.sample
-        each = sample.ahead.seconds_of(1, sample.group_rows)
-        of_round = sample.distinct_groups
-        of_trial = min(_LABEL_TRIAL_GROUPS, of_round)
-        few, more = _LABEL_ITERATIONS
-        return few * of_trial * each, 0.0, more * of_round * each
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start, before a time; return parameters and iterations."""

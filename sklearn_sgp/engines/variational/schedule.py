@@ -14,11 +14,11 @@ from ...optimize import shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
-from ..ascent import USUAL_LAST, ascend, best_of_priors, expect_ascent, seconds_of_rows
+from ..ascent import ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
-from .candidates import best_start, likely_starts
+from .candidates import WARM_ITERATIONS, best_start, likely_starts
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
@@ -99,11 +99,12 @@ def _auto(problem, budget):
         rows = rows.holding(order)
         used = rows.select(np.sort(order[:init_size]))
         seconds = budget.stage_seconds(is_last=False)
-    _expect(problem, used, [] if is_only else refinement_sizes(len(rows), init_size))
     begin = time.perf_counter()
     starts, few = likely_starts(problem, used, shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
+    _expect(problem, used, len(starts), [] if is_only else refinement_sizes(len(rows), init_size))
     problem, parameters, n_iter = best_start(problem, used, seconds, not is_only, starts, True)
+    expect_ascent(problem.trace, used, parameters, 0)
     n_iter += few
     if is_only:
         return problem, parameters, n_iter
@@ -127,12 +128,13 @@ def _auto(problem, budget):
     return problem, parameters, n_iter
 
 
-def _expect(problem, used, sizes):
-    """Tell the forecast of stages on some rows, then on so many, and of the last pass."""
+def _expect(problem, used, n_starts, sizes):
+    """Tell the forecast of starts on some rows, stages on so many, and of the last pass."""
     trace, parameters, most = problem.trace, problem.start.parameters, problem.settings.max_iter
-    expect_ascent(trace, used, parameters, most)
+    first = n_starts * WARM_ITERATIONS + (1 + problem.settings.n_restarts_optimizer) * most
+    expect_ascent(trace, used, parameters, first)
     for n_rows in sizes:
-        expect_ascent(trace, range(n_rows), parameters, most, USUAL_LAST)
+        expect_ascent(trace, range(n_rows), parameters, most)
     trace.forecast.expect(_LAST, seconds_of_rows(problem.rows, parameters))
 
 
