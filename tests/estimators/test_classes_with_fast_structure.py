@@ -114,8 +114,15 @@ def test_models_of_inducing_inputs_alone_find_it(model):
 
 
 @FAST
-@pytest.mark.parametrize("likelihood", ["logit", "softmax"])
-@pytest.mark.parametrize("optimizer", ["auto", "lbfgs"])
+@pytest.mark.parametrize(
+    ("likelihood", "optimizer"),
+    [
+        ("logit", "auto"),
+        ("softmax", "lbfgs"),
+        pytest.param("logit", "lbfgs", marks=pytest.mark.slow),
+        pytest.param("softmax", "auto", marks=pytest.mark.slow),
+    ],
+)
 def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
     """What the labels say is found whatever their likelihood."""
     X, y = checkered(900, 2, 1)
