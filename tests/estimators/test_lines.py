@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.linear_model import LinearRegression
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.lines import least_squares_density
+from sklearn_sgp.engines.lines import evidence_of_lines
+from sklearn_sgp.kernels import Linear
 
 REGRESSORS = [SVGPRegressor, AnytimeSGPRegressor]
 # Monthly passengers of an airline in thousands, 1949 to 1960 (Box and Jenkins, 1976).
@@ -90,16 +93,55 @@ def test_kernel_of_lines_is_exact(kind):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_no_evidence_is_above_least_squares(weighted):
-    """The bound by least squares is the log density at the best line and noise."""
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_evidence_of_lines(weighted, n_targets):
+    """It is the largest log density of the targets under lines of any scales and noise."""
     rng = np.random.default_rng(1)
-    X, counts = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
-    y = X @ [1.0, -2.0] + rng.normal(size=30)
+    counts = rng.integers(1, 4, 30) if weighted else np.ones(30, dtype=int)
+    X = np.repeat(rng.normal(size=(30, 3)), counts, axis=0)
+    slopes = np.array([[1.0, -2.0, 0.0], [0.5, 1.5, 0.0]])[:n_targets].T
+    y = np.repeat(rng.normal(size=(30, n_targets)), counts, axis=0) + X @ slopes
+    first = np.cumsum(counts) - counts
     weight = counts.astype(float) if weighted else None
-    rows = Rows(X, y[:, None], weight, np.array([0.5]), np.array([2.0]))
-    each = counts if weighted else np.ones(30, dtype=int)
-    scaled = np.repeat((y - 0.5) / 2.0, each)
-    line = LinearRegression().fit(np.repeat(X, each, axis=0), scaled)
-    rest = scaled - line.predict(np.repeat(X, each, axis=0))
-    expected = -0.5 * (np.log(2.0 * np.pi * rest.var()) + rest**2 / rest.var()).sum()
-    assert least_squares_density(rows) == pytest.approx(expected)
+    shift, scale = y.mean(axis=0), y.std(axis=0)
+    rows = Rows(X[first], y[first], weight, shift, scale)
+    centred, targets = X - X.mean(axis=0), (y - shift) / scale
+
+    def cost(theta):
+        K = centred * np.exp(theta[:-1]) @ centred.T + np.exp(theta[-1]) * np.eye(len(X))
+        return -multivariate_normal(cov=K).logpdf(targets.T).sum()
+
+    best = minimize(cost, [-1.0, -1.0, -3.0, -1.0], bounds=[(-12.0, 5.0)] * 4)
+    assert evidence_of_lines(rows) == pytest.approx(-best.fun, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["constant column", "copied column", "wide", "exact", "zeros"])
+def test_evidence_of_rows_that_are_singular(kind):
+    """It is a finite number whatever the columns and targets are."""
+    X = np.random.default_rng(0).normal(size=(12, 30 if kind == "wide" else 3))
+    if kind == "constant column":
+        X[:, 1] = 5.0
+    X[:, 2] = X[:, 0] if kind == "copied column" else X[:, 2]
+    y = np.zeros(12) if kind == "zeros" else X[:, 0] - X[:, 0].mean()
+    rows = Rows(X, y[:, None], None, np.zeros(1), np.ones(1))
+    assert np.isfinite(evidence_of_lines(rows))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_importances_of_lines(kind, scale):
+    """Shares of columns are those of squared slopes, in all units, and bars are their scales."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 3))
+    y = X @ [2.0, -1.0, 0.0] + 0.1 * rng.standard_normal(200)
+    bounds = (1e-3 * scale, 1e9 * scale)
+    kernel = Linear(scale * np.ones(3), scale * X.mean(axis=0), bounds)
+    model = kind(kernel, random_state=0).fit(scale * X, y)
+    assert_allclose(model.feature_importances_, [0.8, 0.2, 0.0], atol=0.1)
+    pytest.importorskip("matplotlib").use("Agg")
+    from sklearn_sgp.plotting import RelevanceDisplay
+
+    display = RelevanceDisplay.from_estimator(model)
+    (bars,) = np.atleast_2d(display.relevances)
+    assert_allclose(bars[1] / bars[0], 0.5, rtol=0.2)
+    assert bars[2] < 0.1 * bars[0]
