@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -398,6 +399,30 @@ def test_posterior_of_named_features(wrap):
     frame = pd.DataFrame(X, columns=["east", "north"])
     display = PosteriorDisplay.from_estimator(wrap(SparseStub()).fit(frame, y), frame)
     assert display.ax_[0].get_xlabel() == "east" and display.ax_[0].get_ylabel() == "north"
+
+
+@pytest.mark.parametrize("feature", [None, "east"])
+def test_posterior_behind_steps_that_ask_for_names(feature):
+    """A pipeline whose steps know columns by name is drawn, as its last step would be."""
+    pd = pytest.importorskip("pandas")
+    _, X, y = fitted(2)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    by_hand = FunctionTransformer(lambda rows: rows.assign(east=rows["east"] / 2.0))
+    by_columns = make_column_transformer((FunctionTransformer(lambda x: x / 2.0), ["east"]))
+    by_columns.set_params(remainder="passthrough")
+    options = {"feature": feature, "grid_resolution": 9}
+    halved = SparseStub().fit(frame.assign(east=frame["east"] / 2.0).to_numpy(), y)
+    expected = PosteriorDisplay.from_estimator(
+        halved, X * [0.5, 1.0], feature=feature and 0, grid_resolution=9
+    )
+    for step in (by_hand, by_columns):
+        pipeline = make_pipeline(step, SparseStub()).fit(frame, y)
+        search = GridSearchCV(pipeline, {"sparsestub__kernel": [None]}).fit(frame, y)
+        for one in (pipeline, search):
+            display = PosteriorDisplay.from_estimator(one, frame, **options)
+            np.testing.assert_allclose(display.mean, expected.mean)
+            assert display.inducing_points is None
+            assert display.feature_names[0] == "east"
 
 
 def test_posterior_of_a_constant_feature():
