@@ -8,7 +8,23 @@ year, from predictions alone, has a mean absolute error of 42.6 with kernels tha
 390 rows of diabetes they have a bound 0.7 nats lower, and 0.04 nats a row less on others.
 """
 
+from dataclasses import replace
+
 import numpy as np
+
+from ..data.rows import column_mean_std
+from ..kernels._length_scales import has_lines
+
+
+def line_starts(start):
+    """Return starts with lines in the place of the smooth part, lines alone the last.
+
+    None where all inducing inputs are at the center, as those of equal rows: lines are 0 there.
+    """
+    lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
+    if any(not one.parameters.kernel.diag(one.parameters.Z).any() for one in lines):
+        return []
+    return [replace(one, alternatives=()) for one in lines]
 
 
 def least_squares_density(rows):
@@ -19,8 +35,9 @@ def least_squares_density(rows):
     rows : Rows
         Of few columns, with equal noise.
     """
-    X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
-    root = rows.root_weight
+    y, root = rows.targets, rows.root_weight
+    center, std = column_mean_std(rows.X, rows.weight)
+    X = (np.asarray(rows.X, dtype=np.float64) - center) / std  # years and seconds are far from 0
     design = np.column_stack([np.ones(len(X)), X])
     if root is not None:
         design, y = design * root[:, None], y * root[:, None]
