@@ -38,9 +38,10 @@ def _cell(records, best):
         return "not run"
     scores = []
     for key, sign in (("nlpd", -1.0), ("rmse", 1.0)):
-        value = mean_of(records, key)
-        text = f"{sign * value:.3f}".replace("-", "−")
-        scores.append(f"**{text}**" if value <= best[key] else text)
+        text, least = (
+            f"{sign * v:.3f}".replace("-", "−") for v in (mean_of(records, key), best[key])
+        )
+        scores.append(f"**{text}**" if text == least else text)
     return f"{scores[0]} · {scores[1]} · {mean_of(records, 'seconds'):,.0f} s"
 
 
@@ -52,7 +53,7 @@ def wins(found):
             key: sum(_is_ahead(records, ours, key) for records in found["details"].values())
             for key in ("nlpd", "rmse")
         }
-        n = len(found["details"])
+        n = sum(bool(records[ours]) for records in found["details"].values())
         said.append(
             f"{TITLES[ours]} is ahead of both boostings in log density on {ahead['nlpd']} of {n} "
             f"tables, and in RMSE on {ahead['rmse']}."
