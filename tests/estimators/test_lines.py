@@ -79,6 +79,41 @@ def test_lines_are_left_alone(kind):
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("max_iter", [1, 3, 200])
+@pytest.mark.parametrize("n", [1, 2, 20])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equal_rows_are_learned_from(kind, max_iter, n):
+    """Lines through the only place with rows are 0 there: no fit takes them, and none fails."""
+    y = np.random.default_rng(0).normal(size=n)
+    model = kind(likelihood="gaussian", max_iter=max_iter, random_state=0)
+    mean, std = model.fit(np.full((n, 2), 3.0), y).predict([[3.0, 3.0]], return_std=True)
+    assert np.isfinite(mean) and std > 0.0
+    assert "Linear" not in str(model.kernel_)
+
+
+def test_one_inducing_input_at_the_center():
+    """An inducing input where all lines are 0 leaves a fit as it is without lines."""
+    X = np.linspace(-1.0, 1.0, 41)[:, None]
+    model = SVGPRegressor(inducing=np.zeros((1, 1)), optimize_inducing=False, random_state=0)
+    model.fit(X, 2.0 * X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
+    assert "Linear" not in str(model.kernel_)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_lines_are_found_far_from_the_origin(kind):
+    """Columns such as seconds since 1970 have the lines that they have from their mean on."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(0.0, 1.0, (60, 2)) * 1024.0)
+    y = X @ [1.0, -2.0] + 10.0 * rng.normal(size=60)
+    far = kind(random_state=0).fit(X + [2.0**31, -(2.0**40)], y)
+    assert "Linear" in str(far.kernel_)
+    near = kind(random_state=0).fit(X, y)
+    new = X + 500.0
+    assert_allclose(far.predict(new + [2.0**31, -(2.0**40)]), near.predict(new), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
 def test_kernel_of_lines_is_exact(kind):
     """The kernel that is learned, given to the exact process, has the same predictions."""
     model = kind(random_state=0)
