@@ -9,6 +9,7 @@ import copyreg
 from importlib import import_module
 
 _OBJECT, _CLASS = "object of sklearn_sgp", "class of sklearn_sgp"
+_PAIRS = "keys and values of sklearn_sgp"
 _KERNELS = "sklearn.gaussian_process.kernels"
 
 
@@ -71,11 +72,18 @@ class _Copier:
 
 
 class _Writer(_Copier):
-    """Writes objects as lists: kind, class, arguments of ``__new__``, fields and their values."""
+    """Writes objects as lists: kind, class, arguments of ``__new__``, fields and their values.
+
+    Dicts whose keys are not words are written as lists, too: those of skops are JSON's, and lose
+    None, the key of a missing category, and the type of numbers.
+    """
 
     def written(self, value):
         if isinstance(value, type):
             return [_CLASS, _name(value)] if _may_be_named(value.__module__) else value
+        if type(value) is dict and not all(type(key) is str for key in value):
+            parts = (list(value), [self.written(part) for part in value.values()])
+            return self.copied(value, [_PAIRS], lambda copy: copy.extend(parts))
         if not _may_be_named(type(value).__module__):
             return self.of(value, self.written)
         make, arguments, state, *items = (*value.__reduce_ex__(2), None, None, None)[:5]
@@ -97,6 +105,9 @@ class _Reader(_Copier):
         kind = value[0] if type(value) is list and value and type(value[0]) is str else None
         if kind == _CLASS:
             return _class(value[1])
+        if kind == _PAIRS:
+            items = zip(value[1], map(self.read, value[2]), strict=True)
+            return self.copied(value, {}, lambda copy: copy.update(items))
         if kind != _OBJECT:
             return self.of(value, self.read)
         _, name, arguments, fields, values = value

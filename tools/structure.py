@@ -175,9 +175,11 @@ class Calls:
 
     def _below(self, frame):
         """Yield the frames of the package that a frame stands on, nearest first."""
-        frame = frame.f_back
+        frame, paths = frame.f_back, self._paths
         while frame is not None and frame is not self._end:
-            if self._counts(frame):
+            # as in `_counts`, which this loop would call for most of its time
+            path = paths.get(frame.f_code.co_filename)
+            if path != "" and path != WRAPPER and self._counts(frame):
                 yield frame
             frame = frame.f_back
 
@@ -189,15 +191,14 @@ class Calls:
 
     def _count_climbs(self, frame, below):
         caller, callee = self.path(below[0]), self.path(frame)
-        pair = (self._name(below[0]), self._name(frame))
         rank, over = (self._ranks.get(top_of(path), -1) for path in (caller, callee))
         if 0 <= rank < over:
-            self.upward[pair] += 1
-        if any(one.f_code.co_name == PROGRESS for one in (frame, *below)):
-            return
+            self.upward[self._pair(below[0], frame)] += 1
         by_sklearn = frame.f_back.f_code.co_filename.startswith(self._sklearn)
-        if is_climb(caller, callee, frame.f_code.co_name, by_sklearn):
-            self.climbs[pair] += 1
+        if not is_climb(caller, callee, frame.f_code.co_name, by_sklearn):
+            return
+        if not any(one.f_code.co_name == PROGRESS for one in (frame, *below)):
+            self.climbs[self._pair(below[0], frame)] += 1
 
     def _count_jumps(self, frame, below):
         this = self_of(frame)
@@ -209,10 +210,13 @@ class Calls:
         before, now = class_of(caller.f_code), class_of(frame.f_code)
         if before == now or before[1] == now[1] is None:
             return
-        pair = (self._name(caller), self._name(frame))
+        pair = self._pair(caller, frame)
         self.jumps[pair] += 1
         if this is self._estimator and before[1] and now[1]:
             self.own_jumps[pair] += 1
+
+    def _pair(self, caller, callee):
+        return self._name(caller), self._name(callee)
 
     def _name(self, frame):
         return f"{self.path(frame)}:{frame.f_code.co_qualname}"

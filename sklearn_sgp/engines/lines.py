@@ -8,35 +8,105 @@ year, from predictions alone, has a mean absolute error of 42.6 with kernels tha
 390 rows of diabetes they have a bound 0.7 nats lower, and 0.04 nats a row less on others.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
+from ..data.rows import column_mean_std
+from ..kernels._defaults import LENGTH_SCALE_RANGE, starting_length_scale
+from ..kernels._length_scales import has_lines
 
-def least_squares_density(rows):
-    """Return the largest log density that lines can give some rows: no evidence is above it.
+# Steps of `_evidence`: on six tables of 100 and 300 rows with 4 to 32 columns 5 came to within 0.2
+# nats of what 1,000 do and 10 to within 0.05, in a millisecond. A trial that lines do not win made
+# fits of 100 to 300 rows take up to 1.3 times the CPU time.
+_EVIDENCE_STEPS = 10
+
+
+def line_starts(start):
+    """Return starts with lines in the place of the smooth part, lines alone the last.
+
+    None where all inducing inputs are at the center, as those of equal rows: lines are 0 there.
+    """
+    lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
+    if any(not one.parameters.kernel.diag(one.parameters.Z).any() for one in lines):
+        return []
+    return [replace(one, alternatives=()) for one in lines]
+
+
+def may_be_lines(rows, value):
+    """Return whether lines explain some rows better than a log density says.
+
+    That costs next to nothing, so that tables which are no lines are not slower.
 
     Parameters
     ----------
     rows : Rows
         Of few columns, with equal noise.
+    value : float
+        Log density of all rows.
     """
-    X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
-    root = rows.root_weight
-    design = np.column_stack([np.ones(len(X)), X])
-    if root is not None:
-        design, y = design * root[:, None], y * root[:, None]
-    rest = y - design @ np.linalg.lstsq(design, y)[0]
-    variance = max(float((rest**2).sum()) / (rows.total_weight * y.shape[1]), np.finfo(float).tiny)
-    return -0.5 * rows.total_weight * y.shape[1] * (np.log(2.0 * np.pi * variance) + 1.0)
+    reduced = _reduced(rows)
+    return all(
+        gains_enough(density(*reduced), value, len(rows))
+        for density in (_least_squares_density, _evidence)
+    )
 
 
-def may_be_lines(rows, value):
-    """Return whether lines could explain some rows better than a log density says.
-
-    That takes no learning, so that tables which are no lines cost nothing.
-    """
-    return gains_enough(least_squares_density(rows), value, len(rows))
+def evidence_of_lines(rows):
+    """Return the log evidence of lines for some rows, with the best scales and noise."""
+    return _evidence(*_reduced(rows))
 
 
 def gains_enough(value, before, n_rows):
     """Return whether a log density is larger by more than the BIC penalty of a parameter."""
     return bool(value - before > 0.5 * np.log(n_rows))
+
+
+def _reduced(rows):
+    """Return what lines see of some rows: their columns turned to a triangle, and the targets.
+
+    Returns
+    -------
+    columns : ndarray of shape (k, d)
+        Where k is the smaller one of the numbers of rows and columns.
+    y : ndarray of shape (k, t)
+    rest : float
+        Squares of the targets that no line explains.
+    weight : float
+        Numbers of observations, all targets together.
+    """
+    center, std = column_mean_std(rows.X, rows.observations)
+    X = (np.asarray(rows.X, dtype=np.float64) - center) / starting_length_scale(std)
+    y, root = rows.targets, rows.root_weight
+    if root is not None:
+        X, y = X * root[:, None], y * root[:, None]
+    turn, columns = np.linalg.qr(X)
+    seen = turn.T @ y
+    rest = max(float(((y - turn @ seen) ** 2).sum()), np.finfo(float).eps * float((y**2).sum()))
+    return columns, seen, rest + np.sqrt(np.finfo(float).tiny), rows.total_weight * y.shape[1]
+
+
+def _least_squares_density(columns, y, rest, weight):
+    """Return the largest log density that lines can give: no evidence is above it."""
+    return -0.5 * weight * (np.log(2.0 * np.pi * rest / weight) + 1.0)
+
+
+def _evidence(columns, y, rest, weight):
+    """Return the log evidence after some fixed-point steps (MacKay, 1992) of scales and noise."""
+    slopes, noise = np.ones(columns.shape[1]), (float((y**2).sum()) + rest) / weight
+    best, n_targets = -np.inf, y.shape[1]
+    for _ in range(_EVIDENCE_STEPS):
+        left, s, right = np.linalg.svd(columns * slopes, full_matrices=False)
+        spread = 1.0 + s**2 / noise
+        along = left.T @ y
+        square = float((along**2 / spread[:, None]).sum()) + rest
+        log_det = n_targets * np.log(spread).sum()
+        value = -0.5 * (weight * np.log(2.0 * np.pi * noise) + log_det + square / noise)
+        best = max(best, value)
+        mean = slopes[:, None] * (right.T @ (along * (s / (noise * spread))[:, None]))
+        known = n_targets * ((1.0 - 1.0 / spread) @ right**2)
+        slopes = np.sqrt((mean**2).sum(axis=1) / np.maximum(known, np.finfo(float).tiny))
+        slopes = np.clip(slopes, *LENGTH_SCALE_RANGE)
+        unsure = n_targets * (s**2 / spread).sum()
+        noise = (float(((along / spread[:, None]) ** 2).sum()) + rest + unsure) / weight
+    return float(best)

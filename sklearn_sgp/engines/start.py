@@ -413,8 +413,8 @@ def default_starts(start):
     Returns
     -------
     starts : list of Start
-        Without alternatives; one alone where there is no choice of kernels. Those of `line_starts`
-        are compared with the best of these.
+        Without alternatives; one alone where there is no choice of kernels. Those of
+        `lines.line_starts` are compared with the best of these.
     """
     others = [one for one in start.alternatives if not has_lines(one.parameters.expression)]
     starts = [replace(one, alternatives=()) for one in (start, *others)]
@@ -423,12 +423,6 @@ def default_starts(start):
         first = (numbers or starts)[0]
         starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
     return starts
-
-
-def line_starts(start):
-    """Return starts with lines in the place of the smooth part, lines alone the last; see above."""
-    lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
-    return [replace(one, alternatives=()) for one in lines]
 
 
 def bic_penalty(start, n_rows):

@@ -7,7 +7,7 @@ import numpy as np
 from ..data.class_targets import ClassLabels
 from ..engines.blocks.class_sites import affords_sites, left_out_score, with_kernel_of_labels
 from ..engines.levels import with_spread_of_levels
-from ..likelihoods._names import against_rest
+from ..likelihoods._names import against_rest, is_against_rest
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from .steps import rows_of
@@ -35,6 +35,16 @@ class SitesIfBetter:
         is_better = other.score.is_better(own.score)
         tell("labels", [own, other], other if is_better else own, trace)
         return _fitted(sites, fit.fitted, found.result) if is_better else fit
+
+
+def as_regressions(previous):
+    """Return an earlier fit, or None, with what regressions have learned where sites replaced them.
+
+    The next fit begins with regressions as well: these go on from their own kernel.
+    """
+    if previous is not None and is_against_rest(previous.start.likelihood):
+        return replace(previous, parameters=previous.start.parameters)
+    return previous
 
 
 def _with_sites(fit, place):

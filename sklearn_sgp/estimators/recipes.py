@@ -31,7 +31,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
-from .class_steps import SitesIfBetter
+from .class_steps import SitesIfBetter, as_regressions
 from .mean_steps import BeginPlain, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -162,7 +162,8 @@ def svgp_classifier(model, previous, classes):
 
 def anytime_classifier(model, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    steps, pose = [HoldKernelOfOneClass(), Learn()], PoseProblem(model, previous=previous)
+    steps, previous = [HoldKernelOfOneClass(), Learn()], as_regressions(previous)
+    pose = PoseProblem(model, previous=previous)
     if by_regressions(model):
         encode = EncodeAsRegressions(model, classes, merges)
         if uses_near_rows(model):

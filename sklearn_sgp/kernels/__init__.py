@@ -8,7 +8,7 @@ from ._additive import additive
 from ._columns import Columns
 from ._compile import compile_kernel
 from ._compiled import BoundKernel, Groups, KernelExpression
-from ._length_scales import length_scales
+from ._length_scales import category_counts, length_scales
 from ._linear import Linear
 from ._white_noise import split_noise
 from .categories import Categorical
@@ -21,6 +21,7 @@ __all__ = [
     "KernelExpression",
     "Linear",
     "additive",
+    "category_counts",
     "compile_kernel",
     "length_scales",
     "split_noise",

@@ -11,7 +11,7 @@ from ._columns import Columns
 from ._linear import Linear
 from .categories._kernel import Categorical
 
-_LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
+LENGTH_SCALE_RANGE = np.array([1e-4, 1e4])  # in units of the inputs' standard deviations
 # Starting variance of the Matern-1/2 component beside a smooth one of variance 1, with the same
 # length scales and with shorter ones.
 _ROUGH_VARIANCE, _SHORT_ROUGH_VARIANCE = 0.1, 0.5
@@ -95,7 +95,7 @@ def line_kernels(std, center, kernel_set):
         Lines alone come last; none where a set has no such kernels.
     """
     length_scale = starting_length_scale(std)
-    line = Linear(length_scale, center, length_scale[:, None] * _LENGTH_SCALE_RANGE)
+    line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
     rough = scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
     return {"smooth": [line], "local": [line + rough, line]}.get(kernel_set, [])
 
@@ -103,7 +103,7 @@ def line_kernels(std, center, kernel_set):
 def scaled(make, std, variance=1.0, share=1.0, **options):
     """Return a variance times a stationary kernel with ARD length scales, times ``share``."""
     length_scale = starting_length_scale(std)
-    bounds = length_scale[:, None] * _LENGTH_SCALE_RANGE
+    bounds = length_scale[:, None] * LENGTH_SCALE_RANGE
     length_scale = share * length_scale
     if len(std) == 1:
         length_scale, bounds = float(length_scale[0]), tuple(bounds[0])

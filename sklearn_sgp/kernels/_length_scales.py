@@ -6,6 +6,7 @@ import numpy as np
 
 from ._compile import compile_kernel
 from ._white_noise import split_noise
+from .categories._node import category_leaves
 from .categories._units import units_of
 from .nodes import Constant, Lines, Opaque, Product, Selection, Sum, leaves
 
@@ -206,6 +207,20 @@ def length_scales(kernel, n_features):
             values = np.atleast_1d(np.asarray(leaf.kernel.length_scale, dtype=np.float64))
             parts.append(LengthScales(type(leaf.kernel).__name__, columns, values))
     return parts
+
+
+def category_counts(kernel, n_features):
+    """Return the number of categories of each column that a scikit-learn kernel takes as such.
+
+    Returns
+    -------
+    counts : dict of int to int
+    """
+    expression = compile_kernel(split_noise(kernel)[0], np.zeros(n_features))
+    return {
+        int(column): len(leaf.covariance(expression.values).factor)
+        for leaf, column in category_leaves(expression)
+    }
 
 
 def _measures_distance(kernel):

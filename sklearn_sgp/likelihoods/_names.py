@@ -132,6 +132,11 @@ def against_rest(likelihood, classes):
     return OneAgainstRest([CLASSIFICATION[likelihood]() for _ in classes])
 
 
+def is_against_rest(likelihood):
+    """Return True for one that `against_rest` made."""
+    return isinstance(likelihood, OneAgainstRest)
+
+
 def labels_as_targets(alpha_epsilon):
     """Return the likelihood of labels that are learned by regressions with known noise."""
     return Dirichlet(alpha_epsilon)

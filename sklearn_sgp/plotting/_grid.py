@@ -12,10 +12,18 @@ from sklearn.utils.validation import check_consistent_length
 from ..metrics import final_step
 
 
-def inducing_points_in_inputs(estimator):
+def naming(estimator, X):
+    """Return what makes rows a data frame like X, for steps of a pipeline that ask for names."""
+    is_asked = isinstance(getattr(estimator, "best_estimator_", estimator), Pipeline)
+    if not (is_asked and hasattr(X, "iloc")):
+        return lambda rows: rows
+    return lambda rows: type(X)(rows, columns=X.columns)
+
+
+def inducing_points_in_inputs(estimator, named=lambda rows: rows):
     """Return inducing inputs in the input space of ``estimator``.
 
-    The result is None if a step of a pipeline cannot be inverted.
+    The result is None if a step of a pipeline cannot be inverted. ``named`` is that of `naming`.
     """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
@@ -28,8 +36,10 @@ def inducing_points_in_inputs(estimator):
         return None
     with nameless_features_allowed():
         points = before.inverse_transform(Z)
+        if np.shape(points)[1] != getattr(before, "n_features_in_", np.shape(points)[1]):
+            return None
         # the default inverse of FunctionTransformer is the identity
-        return points if np.allclose(before.transform(points), Z) else None
+        return points if np.allclose(before.transform(named(points)), Z) else None
 
 
 def categories_of(estimator):
@@ -167,10 +177,10 @@ def drawn_part(feature, X, inducing_points, categories, names):
     return Slice(known.index(feature) % n_features, places, categories)
 
 
-def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, categories):
+def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, categories, named):
     """Predict mean, and band (one feature) or standard deviation (two features), on the grid.
 
-    ``part`` makes rows of all features from those of the grid.
+    ``part`` makes rows of all features from those of the grid; ``named`` is that of `naming`.
     """
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = part.inputs(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid)))
@@ -179,6 +189,7 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
             values = values[X[:, column].astype(int)]
             X = X.astype(object)
             X[:, column] = values
+    X = named(X)
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)

@@ -12,6 +12,7 @@ from ._grid import (
     drawn_part,
     inducing_points_in_inputs,
     input_grid,
+    naming,
     places_of,
     posterior_on_grid,
 )
@@ -270,7 +271,8 @@ class PosteriorDisplay:
                 f"The 'confidence' parameter must be between 0 and 1, exclusive. Got {confidence}."
             )
         fitted_model(estimator, "predict_quantiles", "PosteriorDisplay")
-        inducing_points = inducing_points_in_inputs(estimator)
+        named = naming(estimator, X)
+        inducing_points = inducing_points_in_inputs(estimator, named)
         categories = categories_of(estimator)
         X = places_of(X, categories)
         data = checked_observations(X, y, target, subsample, random_state)
@@ -280,7 +282,7 @@ class PosteriorDisplay:
         grid = input_grid(part.of(X), part.of(inducing_points), grid_resolution, shown)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(
-            estimator, grid, part, confidence, include_noise, target, categories
+            estimator, grid, part, confidence, include_noise, target, categories, named
         )
         display = cls(
             grid,

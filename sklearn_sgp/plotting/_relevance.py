@@ -4,8 +4,11 @@ from typing import Self
 
 import numpy as np
 
-from ..kernels import length_scales
+from ..kernels import category_counts, length_scales, split_noise
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
+
+# Rows at which categories are compared: products with kernels that are not stationary differ there.
+_MOST_REFERENCES = 16
 
 
 class RelevanceDisplay:
@@ -121,6 +124,12 @@ class RelevanceDisplay:
         ``Columns``. A periodic kernel is left out, because its length scale does not belong to a
         distance between inputs.
 
+        Columns of categories have a part of their own, "categories", on the same footing: the bar
+        is that of a column of normally distributed numbers, at a random two of which the function
+        has the same mean correlation as at categories of two random inducing inputs, all else
+        equal. Opposed categories count as those that have nothing in common. These bars have no
+        units, whatever the scale.
+
         Parameters
         ----------
         estimator : estimator instance
@@ -168,6 +177,10 @@ class RelevanceDisplay:
         if scale is not False:
             relevances = relevances * _feature_scale(scale, model.n_features_in_)
             xlabel = "standard deviation / length scale"
+        of_categories = _of_categories(model)
+        if of_categories.any():
+            relevances = np.vstack([relevances, of_categories])
+            part_names = [*part_names, "categories"]
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", None)
         display = cls(relevances, feature_names=feature_names, part_names=part_names, xlabel=xlabel)
@@ -180,18 +193,53 @@ def _relevances(model):
     What says where values of X are missing is no feature, and parts that see nothing else are none.
     """
     kernel, n_features = model.kernel_, model.n_features_in_
-    n_more = len(model._format.columns.incomplete) if hasattr(model, "_format") else 0
-    parts = length_scales(kernel, n_features + n_more)
+    n_columns = _columns_of_kernel(model)
+    parts = length_scales(kernel, n_columns)
     parts = [part for part in parts if part.columns.min() < n_features]
-    if not parts:
+    if not parts and not category_counts(kernel, n_columns):
         raise ValueError(
             "RelevanceDisplay needs a kernel with a length scale, such as RBF or Matern. Got "
             f"{kernel}."
         )
-    relevances = np.zeros((len(parts), n_features + n_more))
+    relevances = np.zeros((len(parts), n_columns))
     for row, part in zip(relevances, parts, strict=True):
         row[part.columns] = 1.0 / part.values
     return relevances[:, :n_features], _numbered([part.part for part in parts])
+
+
+def _columns_of_kernel(model):
+    """Return the number of features, and of columns that say where their values are missing."""
+    n_more = len(model._format.columns.incomplete) if hasattr(model, "_format") else 0
+    return model.n_features_in_ + n_more
+
+
+def _of_categories(model):
+    """Return the relevance of each column of categories, 0 for columns of numbers."""
+    n_columns, relevances = _columns_of_kernel(model), np.zeros(model.n_features_in_)
+    kernel, Z = split_noise(model.kernel_)[0], np.asarray(model.inducing_points_)
+    for column, count in category_counts(kernel, n_columns).items():
+        if len(Z):
+            codes = Z[:, column]
+            rows = np.pad(Z, [(0, 0), (0, n_columns - Z.shape[1])])
+        else:
+            codes, rows = np.arange(float(count)), np.zeros((1, n_columns))
+        relevances[column] = _of_column(kernel, rows, column, codes)
+    return relevances
+
+
+def _of_column(kernel, rows, column, codes):
+    """Return s / l of normal numbers with an RBF's mean correlation at two random codes.
+
+    At two random numbers of variance s^2 it is (1 + 2 s^2 / l^2)^(-1/2).
+    """
+    codes, counts = np.unique(codes, return_counts=True)
+    share, common, whole = counts / counts.sum(), 0.0, 0.0
+    for row in rows[:: -(-len(rows) // _MOST_REFERENCES)]:
+        places = np.tile(row, (len(codes), 1))
+        places[:, column] = codes
+        K = np.maximum(kernel(places), 0.0)
+        common, whole = common + share @ K @ share, whole + share @ np.diagonal(K)
+    return np.sqrt(max((whole / common) ** 2 - 1.0, 0.0) / 2.0)
 
 
 def _numbered(names):

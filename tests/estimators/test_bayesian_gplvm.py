@@ -155,15 +155,15 @@ def test_samples_look_like_the_rows(fitted):
 
 def test_stochastic_steps_come_near_the_bound_of_lbfgs():
     """With few rows in L-BFGS, minibatches and the finish reach nearly the bound of all rows."""
-    _, _, incomplete = curve(400)
+    _, _, incomplete = curve(300)
     whole = BayesianGPLVM(2, **QUICK).fit(incomplete)
     parts = BayesianGPLVM(2, init_size=100, batch_size=50, **{**QUICK, "max_iter": 60})
     parts.fit(incomplete)
-    assert parts.n_steps_ > 0 and parts.embedding_.shape == (400, 2)
+    assert parts.n_steps_ > 0 and parts.embedding_.shape == (300, 2)
     gap = (whole.objective_ - parts.objective_) / len(incomplete)
     assert gap < 0.6
     filled = parts.impute(incomplete)
-    _, Y, _ = curve(400)
+    _, Y, _ = curve(300)
     missing = np.isnan(incomplete)
     assert np.median(np.abs(filled - Y)[missing]) < 0.15
 
@@ -217,8 +217,8 @@ def test_more_starts_are_not_worse():
 
 def test_it_works_in_pipelines_and_searches():
     """A classifier of the latent inputs, the number of dimensions searched."""
-    t, _, incomplete = curve(90)
-    pipeline = make_pipeline(BayesianGPLVM(**QUICK), KNeighborsClassifier(3))
+    t, _, incomplete = curve(60)
+    pipeline = make_pipeline(BayesianGPLVM(**(QUICK | {"max_iter": 20})), KNeighborsClassifier(3))
     choices = [{"bayesiangplvm__n_components": [1, 2]}, {"bayesiangplvm__kernel": [RBF()]}]
     search = GridSearchCV(pipeline, choices, cv=2)
     search.fit(incomplete, t > 0)

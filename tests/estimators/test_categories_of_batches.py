@@ -62,6 +62,21 @@ def test_values_of_another_kind_are_refused(data, estimator):
         assert_array_equal(model.predict(first[:5]), before)
 
 
+def test_a_frames_column_is_named(data):
+    """What is said of a column of categories says its name where it has one."""
+    pd = pytest.importorskip("pandas")
+    x, c, y = data
+    frame = pd.DataFrame({"hour": x, "station": NAMES[c]})
+    options = {**OPTIONS, "categorical_features": ["station"]}
+    model = SVGPRegressor(**options, optimizer=None).fit(frame, y)
+    for wrong in (frame.assign(station=c + 1), frame.assign(station=[(1, 2)] * len(frame))):
+        with pytest.raises(ValueError, match="Categories in column 'station' of X must be"):
+            model.predict(wrong)
+    endless = frame.assign(station=np.where(c == 0, np.inf, c))
+    with pytest.raises(ValueError, match="Categories in column 'station' of X must be finite"):
+        model.fit(endless, y)
+
+
 def test_new_categories_are_not_one(data):
     """What is learned of one new category is not said of another."""
     x, _, y = data

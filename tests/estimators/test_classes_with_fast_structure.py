@@ -57,6 +57,20 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
     assert model.log_density(X[600:], y[600:]).mean() > first
 
 
+@FAST
+@pytest.mark.parametrize("seed", [6001, 6005])
+def test_a_second_fit_with_sites_goes_on_from_regressions(seed):
+    """With `warm_start` regressions go on from their own kernel, not from that of the sites."""
+    X, y = checkered(1300, 3, seed)
+    model = AnytimeSGPClassifier(warm_start=True, random_state=seed).fit(X[:300], y[:300])
+    first = model.log_density(X[300:], y[300:]).mean()
+    for _ in range(2):
+        model.fit(X[:300], y[:300])
+        taken = {one["choice"]: one["candidate"] for one in model.choices_ if one["taken"]}
+        assert taken["labels"] == "each class against the rest, by sites"
+        assert model.log_density(X[300:], y[300:]).mean() > first - 0.01
+
+
 # Of three classes near rows 3 of 20 draws are 0.031 to 0.043 below it.
 FOUND = [(kind, n) for kind in DEFAULTS[:2] for n in (2, 3, 4, 5)]
 FOUND += [(AnytimeSGPClassifier, n) for n in (2, 4, 5)]
@@ -114,8 +128,15 @@ def test_models_of_inducing_inputs_alone_find_it(model):
 
 
 @FAST
-@pytest.mark.parametrize("likelihood", ["logit", "softmax"])
-@pytest.mark.parametrize("optimizer", ["auto", "lbfgs"])
+@pytest.mark.parametrize(
+    ("likelihood", "optimizer"),
+    [
+        ("logit", "auto"),
+        ("softmax", "lbfgs"),
+        pytest.param("logit", "lbfgs", marks=pytest.mark.slow),
+        pytest.param("softmax", "auto", marks=pytest.mark.slow),
+    ],
+)
 def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
     """What the labels say is found whatever their likelihood."""
     X, y = checkered(900, 2, 1)

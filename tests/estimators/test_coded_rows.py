@@ -92,7 +92,7 @@ def words(X):
 def test_later_batches_with_noise_of_their_own(name):
     """Rows of a later batch are coded once, also where their noise is found from predictions."""
     estimator, options = REGRESSORS[name]
-    (X, y), (later, more), found = table(150), table(40, seed=1), []
+    (X, y), (later, more), found = table(90), table(30, seed=1), []
     for coded in (codes, lambda X: X, words):
         model = estimator(likelihood="heteroscedastic", **CODED, **options).fit(coded(X), y)
         model.partial_fit(coded(later), more)

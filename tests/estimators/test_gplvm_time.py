@@ -10,7 +10,7 @@ from sklearn_sgp.latents import squared_exponential
 
 # What the clock says an expectation of a row takes, and its reverse mode.
 FORWARD, REVERSE = 1e-4, 2e-4
-N = 300
+N = 150
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def rows(n=N, missing=0.1):
 def test_a_fit_ends_in_time(clock, missing, size):
     """A fit that would take much longer ends by ``max_time``, after learning for part of it."""
     Y, chosen = rows(missing=missing), {"n_inducing": 8, "random_state": 0, "n_jobs": 1, **size}
-    unlimited = BayesianGPLVM(2, max_iter=80, **chosen).fit(Y)
+    unlimited = BayesianGPLVM(2, max_iter=40, **chosen).fit(Y)
     needed = clock()
     for share in (0.5, 0.2):
         begin = clock()
-        model = BayesianGPLVM(2, max_iter=80, max_time=share * needed, **chosen).fit(Y)
+        model = BayesianGPLVM(2, max_iter=40, max_time=share * needed, **chosen).fit(Y)
         took = clock() - begin
         assert took < 1.1 * share * needed
         assert took > 0.5 * share * needed
@@ -72,7 +72,7 @@ def test_too_little_time_costs_some_passes(clock):
 @pytest.mark.parametrize("batch_size", [50, 1024])
 def test_later_batches_end_in_time(clock, batch_size):
     """`partial_fit` counts all rows of a batch, and spends no more than ``max_time`` on them."""
-    Y = rows()
+    Y = rows(300)
     chosen = {"n_inducing": 8, "max_iter": 30, "random_state": 0, "n_jobs": 1}
     model = BayesianGPLVM(2, batch_size=batch_size, **chosen).fit(Y[:100])
     begin = clock()

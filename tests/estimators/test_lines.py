@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.linear_model import LinearRegression
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.lines import least_squares_density
+from sklearn_sgp.engines.lines import evidence_of_lines
+from sklearn_sgp.kernels import Linear
 
 REGRESSORS = [SVGPRegressor, AnytimeSGPRegressor]
 # Monthly passengers of an airline in thousands, 1949 to 1960 (Box and Jenkins, 1976).
@@ -76,6 +79,41 @@ def test_lines_are_left_alone(kind):
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("max_iter", [1, 3, 200])
+@pytest.mark.parametrize("n", [1, 2, 20])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equal_rows_are_learned_from(kind, max_iter, n):
+    """Lines through the only place with rows are 0 there: no fit takes them, and none fails."""
+    y = np.random.default_rng(0).normal(size=n)
+    model = kind(likelihood="gaussian", max_iter=max_iter, random_state=0)
+    mean, std = model.fit(np.full((n, 2), 3.0), y).predict([[3.0, 3.0]], return_std=True)
+    assert np.isfinite(mean) and std > 0.0
+    assert "Linear" not in str(model.kernel_)
+
+
+def test_one_inducing_input_at_the_center():
+    """An inducing input where all lines are 0 leaves a fit as it is without lines."""
+    X = np.linspace(-1.0, 1.0, 41)[:, None]
+    model = SVGPRegressor(inducing=np.zeros((1, 1)), optimize_inducing=False, random_state=0)
+    model.fit(X, 2.0 * X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
+    assert "Linear" not in str(model.kernel_)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_lines_are_found_far_from_the_origin(kind):
+    """Columns such as seconds since 1970 have the lines that they have from their mean on."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(0.0, 1.0, (60, 2)) * 1024.0)
+    y = X @ [1.0, -2.0] + 10.0 * rng.normal(size=60)
+    far = kind(random_state=0).fit(X + [2.0**31, -(2.0**40)], y)
+    assert "Linear" in str(far.kernel_)
+    near = kind(random_state=0).fit(X, y)
+    new = X + 500.0
+    assert_allclose(far.predict(new + [2.0**31, -(2.0**40)]), near.predict(new), rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
 def test_kernel_of_lines_is_exact(kind):
     """The kernel that is learned, given to the exact process, has the same predictions."""
     model = kind(random_state=0)
@@ -90,16 +128,55 @@ def test_kernel_of_lines_is_exact(kind):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_no_evidence_is_above_least_squares(weighted):
-    """The bound by least squares is the log density at the best line and noise."""
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_evidence_of_lines(weighted, n_targets):
+    """It is the largest log density of the targets under lines of any scales and noise."""
     rng = np.random.default_rng(1)
-    X, counts = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
-    y = X @ [1.0, -2.0] + rng.normal(size=30)
+    counts = rng.integers(1, 4, 30) if weighted else np.ones(30, dtype=int)
+    X = np.repeat(rng.normal(size=(30, 3)), counts, axis=0)
+    slopes = np.array([[1.0, -2.0, 0.0], [0.5, 1.5, 0.0]])[:n_targets].T
+    y = np.repeat(rng.normal(size=(30, n_targets)), counts, axis=0) + X @ slopes
+    first = np.cumsum(counts) - counts
     weight = counts.astype(float) if weighted else None
-    rows = Rows(X, y[:, None], weight, np.array([0.5]), np.array([2.0]))
-    each = counts if weighted else np.ones(30, dtype=int)
-    scaled = np.repeat((y - 0.5) / 2.0, each)
-    line = LinearRegression().fit(np.repeat(X, each, axis=0), scaled)
-    rest = scaled - line.predict(np.repeat(X, each, axis=0))
-    expected = -0.5 * (np.log(2.0 * np.pi * rest.var()) + rest**2 / rest.var()).sum()
-    assert least_squares_density(rows) == pytest.approx(expected)
+    shift, scale = y.mean(axis=0), y.std(axis=0)
+    rows = Rows(X[first], y[first], weight, shift, scale)
+    centred, targets = X - X.mean(axis=0), (y - shift) / scale
+
+    def cost(theta):
+        K = centred * np.exp(theta[:-1]) @ centred.T + np.exp(theta[-1]) * np.eye(len(X))
+        return -multivariate_normal(cov=K).logpdf(targets.T).sum()
+
+    best = minimize(cost, [-1.0, -1.0, -3.0, -1.0], bounds=[(-12.0, 5.0)] * 4)
+    assert evidence_of_lines(rows) == pytest.approx(-best.fun, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["constant column", "copied column", "wide", "exact", "zeros"])
+def test_evidence_of_rows_that_are_singular(kind):
+    """It is a finite number whatever the columns and targets are."""
+    X = np.random.default_rng(0).normal(size=(12, 30 if kind == "wide" else 3))
+    if kind == "constant column":
+        X[:, 1] = 5.0
+    X[:, 2] = X[:, 0] if kind == "copied column" else X[:, 2]
+    y = np.zeros(12) if kind == "zeros" else X[:, 0] - X[:, 0].mean()
+    rows = Rows(X, y[:, None], None, np.zeros(1), np.ones(1))
+    assert np.isfinite(evidence_of_lines(rows))
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_importances_of_lines(kind, scale):
+    """Shares of columns are those of squared slopes, in all units, and bars are their scales."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 3))
+    y = X @ [2.0, -1.0, 0.0] + 0.1 * rng.standard_normal(200)
+    bounds = (1e-3 * scale, 1e9 * scale)
+    kernel = Linear(scale * np.ones(3), scale * X.mean(axis=0), bounds)
+    model = kind(kernel, random_state=0).fit(scale * X, y)
+    assert_allclose(model.feature_importances_, [0.8, 0.2, 0.0], atol=0.1)
+    pytest.importorskip("matplotlib").use("Agg")
+    from sklearn_sgp.plotting import RelevanceDisplay
+
+    display = RelevanceDisplay.from_estimator(model)
+    (bars,) = np.atleast_2d(display.relevances)
+    assert_allclose(bars[1] / bars[0], 0.5, rtol=0.2)
+    assert bars[2] < 0.1 * bars[0]

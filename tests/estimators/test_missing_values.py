@@ -56,7 +56,7 @@ everywhere = pytest.mark.parametrize("name", MODELS)
 
 def model_of(name, **parameters):
     """An estimator that learns a little, and its targets."""
-    small = {"n_inducing": 12, "max_iter": 15, "random_state": 0, "n_jobs": 1}
+    small = {"n_inducing": 12, "max_iter": 8, "random_state": 0, "n_jobs": 1}
     model = clone(MODELS[name]).set_params(**(small | parameters))
     if is_classifier(model):
         return model, WORDS

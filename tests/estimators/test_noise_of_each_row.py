@@ -214,7 +214,7 @@ def test_the_objective_is_known_at_what_was_learned_alone(model):
         fitted.log_marginal_likelihood(fitted.kernel_.theta, X=X, y=y)
 
 
-@pytest.mark.parametrize("model", [None, "fitc", "vif"])
+@pytest.mark.parametrize("model", [None, pytest.param("fitc", marks=pytest.mark.slow), "vif"])
 @pytest.mark.parametrize(
     "kind", ["Gaussian", "StudentT", "HeteroscedasticGaussian", "HeteroscedasticStudentT"]
 )

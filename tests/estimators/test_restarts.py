@@ -21,8 +21,8 @@ ESTIMATORS = [
 
 @pytest.fixture(scope="module")
 def fast():
-    X = np.linspace(0.0, 20.0, 240)[:, None]
-    return X, np.sin(6.0 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(240)
+    X = np.linspace(0.0, 20.0, 150)[:, None]
+    return X, np.sin(6.0 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(150)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

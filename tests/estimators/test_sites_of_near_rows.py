@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPClassifier
 from sklearn_sgp.likelihoods import Likelihood, Probit
@@ -109,7 +108,7 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
 def test_probabilities_are_better_than_frequencies(model, likelihood):
     """All models with near rows learn two classes; pickles predict the same."""
     X, y = labels(260)
-    fitted = learning(likelihood, model=model, block_size=100, max_iter=20).fit(X, y)
+    fitted = learning(likelihood, model=model, block_size=100, max_iter=8).fit(X, y)
     Xs, ys = labels(300, seed=3)
     assert fitted.log_density(Xs, ys).mean() > -0.45
     assert_allclose(fitted.predict_proba(Xs).sum(axis=1), 1.0)
@@ -285,9 +284,3 @@ def test_huge_variances_end_in_an_answer_or_an_error_with_a_cure():
         assert "Lower the variance" in str(error)
     else:
         assert np.isfinite(fitted.predict_proba(X)).all()
-
-
-@parametrize_with_checks([AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200)])
-def test_scikit_learn_checks(estimator, check):
-    """scikit-learn's own checks hold; tags say that there are two classes."""
-    check(estimator)

@@ -18,8 +18,8 @@ def deviation(x):
 @pytest.fixture(scope="module", params=["svgp", "vif"])
 def fitted(request):
     rng = np.random.default_rng(0)
-    X = rng.uniform(0.0, 10.0, (2000, 1))
-    y = np.sin(X[:, 0]) + deviation(X[:, 0]) * rng.standard_normal(2000)
+    X = rng.uniform(0.0, 10.0, (1200, 1))
+    y = np.sin(X[:, 0]) + deviation(X[:, 0]) * rng.standard_normal(1200)
     shared = {"likelihood": "heteroscedastic", "n_inducing": 100, "random_state": 0}
     if request.param == "svgp":
         return SVGPRegressor(max_iter=30, **shared).fit(X, y)

@@ -77,7 +77,7 @@ def test_is_one_number_everywhere(model):
 
 
 @pytest.mark.parametrize("model", KINDS)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_costs_no_mean(model, seed):
     """New rows have at most 1.01 times the squared errors' root of the default's mean."""
     X, y = tails(1600, seed)

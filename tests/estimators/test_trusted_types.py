@@ -35,6 +35,21 @@ MORE = {
     "censored": (SVGPRegressor(likelihood=Censored(upper=1.0), **SMALL), X, np.minimum(Y, 1.0)),
     "mixed": (SVGPRegressor(n_latent=1, **SMALL), X, PAIR),
     "categories": (SVGPRegressor(categorical_features="from_dtype", **SMALL), FRAME, Y),
+    "missing categories": (
+        SVGPRegressor(categorical_features=["b"], **SMALL),
+        FRAME.assign(b=FRAME["b"].where(np.arange(12) > 2)),
+        Y,
+    ),
+    "categories that are numbers": (
+        SVGPRegressor(categorical_features=[1], **SMALL),
+        np.column_stack([X[:, 0], np.arange(12) % 3 * 2.5]),
+        Y,
+    ),
+    "categories that are truths": (
+        SVGPRegressor(categorical_features=["b"], **SMALL),
+        FRAME.assign(b=np.arange(12) % 2 == 0),
+        Y,
+    ),
     "kernel": (SVGPRegressor(KERNEL, **SMALL), X, Y),
     "adam": (SVGPRegressor(optimizer="adam", max_steps=2, **SMALL), X, Y),
     "fourier": (SVGPRegressor(inducing="fourier", **SMALL), X, Y),
@@ -72,6 +87,8 @@ def types_in(value, met):
         return
     yield type(value)
     if isinstance(value, dict):
+        # pickle takes any key, JSON, which skops writes, words alone
+        assert all(isinstance(key, str) for key in value)
         inside = [*value, *value.values()]
     elif isinstance(value, (list, tuple, set, frozenset)):
         inside = value

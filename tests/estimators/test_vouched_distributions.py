@@ -30,7 +30,7 @@ def logarithm(y):
 
 
 @pytest.mark.parametrize("model", KINDS)
-@pytest.mark.parametrize("n", [400, 1100])
+@pytest.mark.parametrize("n", [400, pytest.param(1100, marks=pytest.mark.slow)])
 def test_a_warp_that_does_harm_is_left(model, n, monkeypatch):
     """Logarithms of targets near zero, taken by mistake: density, mean, bands are the default's."""
     X, y = data(n)

@@ -149,8 +149,8 @@ def test_every_unit_of_y(kind, normalize_y, unit, shift):
 
     Targets that are all positive have a logarithm, and with a shift they may not be.
     """
-    X, y, _ = skewed()
-    first = fitted(kind, normalize_y, max_iter=10)
+    X, y, _ = skewed(150)
+    first = fitted(kind, normalize_y, n=150, max_iter=10)
     if shift:
         y = y - 5.0
         first.fit(X, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -27,8 +28,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-from sklearn_sgp import SVGPRegressor  # noqa: E402
-from sklearn_sgp.kernels import Columns  # noqa: E402
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor  # noqa: E402
+from sklearn_sgp.kernels import Categorical, Columns  # noqa: E402
 from sklearn_sgp.plotting import (  # noqa: E402
     ConvergenceDisplay,
     PosteriorDisplay,
@@ -189,6 +190,83 @@ def test_relevance_has_no_units():
     assert high < 2.0 * low
 
 
+def of_codes(K, codes, other=None):
+    """Relevance of a column whose categories have covariance K, where Z has these codes."""
+    n = len(codes)
+    model = SparseStub(None).fit(np.zeros((n, 2)), np.zeros(n))
+    model.inducing_points_ = np.column_stack([np.linspace(0.0, 1.0, n), codes])
+    factor = np.linalg.cholesky(K - 1e-9 * np.eye(len(K)))
+    levels = Categorical(len(K), factor=factor, diagonal=np.full(len(K), 1e-9))
+    levels = Columns(levels, [1])
+    model.kernel_ = levels if other is None else other(levels)
+    display = RelevanceDisplay.from_estimator(model)
+    assert display.part_names[-1] == "categories"
+    assert display.relevances[-1][0] == 0.0
+    return display.relevances[-1][1]
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 4.0])
+def test_relevance_of_categories_that_are_numbers(scale):
+    """Codes of normal numbers have the bar of these numbers, in a product with others, too."""
+    codes = np.arange(200.0)
+    numbers = norm.ppf((codes + 0.5) / 200.0)[:, None]
+    K = RBF(scale)(numbers) + 1e-6 * np.eye(200)
+    expected = numbers.std() / scale
+    assert of_codes(K, codes) == pytest.approx(expected, rel=0.02)
+    by_place = of_codes(K, codes, lambda levels: 3.0 * Columns(RBF(2.0), [0]) * levels)
+    assert by_place == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("correlation", [0.9, 0.5, 0.1])
+@pytest.mark.parametrize("n_second", [10, 50])
+def test_relevance_of_two_categories(correlation, n_second):
+    """Two categories have about the bar of a column of zeros and ones with their correlation."""
+    codes = (np.arange(100.0) < n_second).astype(float)
+    K = np.array([[1.0, correlation], [correlation, 1.0]])
+    scale = (-2.0 * np.log(correlation)) ** -0.5
+    assert RBF(scale)([[0.0], [1.0]])[0, 1] == pytest.approx(correlation)
+    most = 0.07 if n_second == 50 else 0.3
+    assert of_codes(K, codes) == pytest.approx(codes.std() / scale, rel=most)
+
+
+def test_relevance_of_categories_in_a_sum():
+    """Levels of a small share of the variance count little, opposed ones as those apart."""
+    codes = np.arange(100.0) % 2.0
+    apart = of_codes(np.eye(2), codes)
+    assert apart == pytest.approx(np.sqrt(1.5))
+    assert of_codes(np.array([[1.0, -0.9], [-0.9, 1.0]]), codes) == pytest.approx(apart)
+    assert of_codes(np.ones((2, 2)) + 1e-6 * np.eye(2), codes) < 1e-2
+    little = of_codes(np.eye(2), codes, lambda levels: 99.0 * Columns(RBF(1.0), [0]) + levels)
+    assert little == pytest.approx(np.sqrt((0.995**-2 - 1.0) / 2.0))
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
+def test_relevance_of_learned_categories(kind):
+    """A column that moves the level has the longer bar, whether values are missing or not."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0.0, 6.0, 200), rng.integers(0, 3, (200, 2))])
+    y = np.sin(X[:, 0]) + 2.0 * (X[:, 1] == 1.0) + 0.1 * rng.standard_normal(200)
+    X[::7, 0] = np.nan
+    model = kind(n_inducing=15, random_state=0, categorical_features=[1, 2]).fit(X, y)
+    found = RelevanceDisplay.from_estimator(model).relevances[-1]
+    assert found[0] == 0.0
+    assert found[1] > 2.0 * found[2]
+
+
+@pytest.mark.parametrize("options", [{}, {"model": "vif", "n_inducing": 0}])
+def test_relevance_of_categories_alone(options):
+    """A kernel over nothing but categories has bars, also without inducing inputs."""
+    X = np.random.default_rng(0).integers(0, 3, (60, 1)).astype(float)
+    kind = AnytimeSGPRegressor if options else SVGPRegressor
+    options = {"n_inducing": 3, "random_state": 0, "categorical_features": [0], **options}
+    model = kind(Columns(Categorical(), [0]), **options).fit(
+        X, X[:, 0] + 0.1 * np.sin(np.arange(60))
+    )
+    display = RelevanceDisplay.from_estimator(model)
+    assert display.part_names == ["categories"]
+    assert 0.0 < display.relevances.max() < np.inf
+
+
 def test_relevance_order():
     """The most relevant feature is on top; without sorting the features keep their order."""
     kernel = RBF([2.0, 0.5, 1.0])
@@ -321,6 +399,30 @@ def test_posterior_of_named_features(wrap):
     frame = pd.DataFrame(X, columns=["east", "north"])
     display = PosteriorDisplay.from_estimator(wrap(SparseStub()).fit(frame, y), frame)
     assert display.ax_[0].get_xlabel() == "east" and display.ax_[0].get_ylabel() == "north"
+
+
+@pytest.mark.parametrize("feature", [None, "east"])
+def test_posterior_behind_steps_that_ask_for_names(feature):
+    """A pipeline whose steps know columns by name is drawn, as its last step would be."""
+    pd = pytest.importorskip("pandas")
+    _, X, y = fitted(2)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    by_hand = FunctionTransformer(lambda rows: rows.assign(east=rows["east"] / 2.0))
+    by_columns = make_column_transformer((FunctionTransformer(lambda x: x / 2.0), ["east"]))
+    by_columns.set_params(remainder="passthrough")
+    options = {"feature": feature, "grid_resolution": 9}
+    halved = SparseStub().fit(frame.assign(east=frame["east"] / 2.0).to_numpy(), y)
+    expected = PosteriorDisplay.from_estimator(
+        halved, X * [0.5, 1.0], feature=feature and 0, grid_resolution=9
+    )
+    for step in (by_hand, by_columns):
+        pipeline = make_pipeline(step, SparseStub()).fit(frame, y)
+        search = GridSearchCV(pipeline, {"sparsestub__kernel": [None]}).fit(frame, y)
+        for one in (pipeline, search):
+            display = PosteriorDisplay.from_estimator(one, frame, **options)
+            np.testing.assert_allclose(display.mean, expected.mean)
+            assert display.inducing_points is None
+            assert display.feature_names[0] == "east"
 
 
 def test_posterior_of_a_constant_feature():

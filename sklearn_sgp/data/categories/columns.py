@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..readable import column_label
 from .coded_rows import CodedRows
 from .codes import ColumnCodes, in_parts
 
@@ -83,7 +84,7 @@ class CategoryCodes:
             return cls((), (), 0)  # refused where inputs are validated
         columns, rows = categorical_columns(X, categorical_features), _counted(X, sample_weight)
         encoders = tuple(
-            ColumnCodes.fit(_column(X, column)[rows], f"column {column}") for column in columns
+            ColumnCodes.fit(_column(X, column)[rows], column_label(X, column)) for column in columns
         )
         return cls(columns, encoders, X.shape[1])
 

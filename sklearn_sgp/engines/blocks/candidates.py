@@ -25,9 +25,9 @@ from ...optimize.choices import Comparison, Tried, numbered, tell
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
-from ..lines import gains_enough, may_be_lines
+from ..lines import gains_enough, line_starts, may_be_lines
 from ..proportions import with_own_scales
-from ..start import bic_penalty, line_starts, random_starts
+from ..start import bic_penalty, random_starts
 from ..variational.engine import Variational
 
 # The two best trials get a round unless one is better by more than so many standard errors; the

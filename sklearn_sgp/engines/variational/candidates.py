@@ -19,8 +19,8 @@ from ...objectives.scores import Score
 from ...optimize import shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
 from ..ascent import FEW_ROWS, ascend, better
-from ..lines import gains_enough, may_be_lines
-from ..start import bic_penalty, default_starts, line_starts, random_starts
+from ..lines import gains_enough, line_starts, may_be_lines
+from ..start import bic_penalty, default_starts, random_starts
 
 # Iterations of the warm start after which the units of its variables are taken anew.
 WARM_ITERATIONS = 20

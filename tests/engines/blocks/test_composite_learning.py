@@ -80,7 +80,7 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     """Starts are compared without the tails of heavy-tailed targets; the noise has them."""
     X, y = rough_rows(rng, 1300)
     noise = 2.0 * rng.standard_t(2.5, len(y))
-    problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto", max_iter=10)
+    problem = problem_of(X, y + noise, kernel=ROUGH, optimizer="auto", max_iter=4)
     furthest, value = [], composite_learning.CompositeLearning.value
 
     def seen(sample, *args):
