@@ -36,7 +36,8 @@ def line_starts(start):
 def may_be_lines(rows, value):
     """Return whether lines explain some rows better than a log density says.
 
-    That costs next to nothing, so that tables which are no lines are not slower.
+    That costs next to nothing, so that tables which are no lines are not slower. As many rows as a
+    line has numbers are on one, whatever they are of.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def may_be_lines(rows, value):
     value : float
         Log density of all rows.
     """
+    if len(rows) <= rows.X.shape[1] + 1:
+        return False
     reduced = _reduced(rows)
     return all(
         gains_enough(density(*reduced), value, len(rows))

@@ -101,6 +101,16 @@ def test_one_inducing_input_at_the_center():
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_as_many_rows_as_a_line_has_numbers_are_no_line(kind, n_columns):
+    """A plane goes through any so many points, and would be sure of itself."""
+    X = np.vstack([np.eye(n_columns), -np.ones(n_columns)])
+    model = kind(random_state=0).fit(X, np.arange(n_columns + 1.0))
+    assert "Linear" not in str(model.kernel_)
+    assert model.predict_std(X).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
 def test_lines_are_found_far_from_the_origin(kind):
     """Columns such as seconds since 1970 have the lines that they have from their mean on."""
     rng = np.random.default_rng(0)

@@ -381,6 +381,7 @@ class CompositeLearning:
         )  # fmt: skip
 
     def _tell(self, task, n_rows, steps):
+        n_rows = min(n_rows, len(self.rows))  # groups share rows
         stage = f"learning from {n_rows} of {len(self.rows)} rows, given those near them"
         task.trace.begin(stage, steps)
 

@@ -200,6 +200,7 @@ class SiteLearning:
         )  # fmt: skip
 
     def _tell(self, task, n_rows):
+        n_rows = min(n_rows, len(self.rows))  # groups share rows
         task.trace.begin(f"learning from {n_rows} of {len(self.rows)} rows, given those near them")
 
     def _affordable(self, task, groups, parameters, turns, seconds):
