@@ -71,7 +71,8 @@ def _fitted(fit, before, parameters):
     fitted = with_spread_of_levels(fit.engine.fit(held))
     n_iter, n_steps = before.n_iter + fitted.n_iter, before.n_steps + fitted.n_steps
     fitted = replace(fitted, start=start, n_iter=n_iter, n_steps=n_steps)
-    problem.trace.add(fitted.objective, lambda: parameters)
+    # callbacks that ask for a model see the regressions, by whose recipe they make it
+    problem.trace.add(fitted.objective, lambda: before.parameters)
     return replace(fit, fitted=fitted)
 
 

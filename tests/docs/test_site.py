@@ -14,6 +14,7 @@ INTERNAL = {
     "Groups",
     "KernelExpression",
     "__version__",
+    "category_counts",
     "compile_kernel",
     "length_scales",
     "split_noise",

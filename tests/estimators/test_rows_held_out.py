@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_anytime_classifier import data, made
 
 from sklearn_sgp.engines.blocks import class_variance, engine, solver
+from sklearn_sgp.estimators import class_steps
 from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.selection import classes as selection
 
@@ -91,6 +92,7 @@ def test_near_rows_alone_where_they_predict_better(inducing, monkeypatch):
     few_are_many(monkeypatch)
     monkeypatch.setattr(selection.Trials, "best_kernel", lambda trials: trials.first)
     monkeypatch.setattr(Score, "is_better", lambda *args: True)
+    monkeypatch.setattr(class_steps, "affords_sites", lambda problem: False)
     X, y = data(120)
     given = X[:20] if inducing == "given" else inducing
     kernel = ConstantKernel(6.0) * RBF(0.8, "fixed")
@@ -135,6 +137,7 @@ def _not_learned(kernel, monkeypatch):
     """The kernel of a fit that learns only from rows held out."""
     few_are_many(monkeypatch)
     X, y = data(150)
+    monkeypatch.setattr(class_steps, "affords_sites", lambda problem: False)
     stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
     monkeypatch.setattr(solver, "learn_from_near_rows", stays)
     return made(kernel=kernel, optimizer="auto", random_state=1).fit(X, y).kernel_

@@ -93,8 +93,8 @@ def test_verbose_prints(toy, capsys):
     assert capsys.readouterr().out == ""
     model.set_params(verbose=1).fit(*toy)
     learning, posterior, end = capsys.readouterr().out.splitlines()
-    assert learning.endswith("s: learning from 60 of 60 rows")
-    assert posterior.endswith("s: q(u) from 60 of 60 rows")
+    assert learning.endswith("s: learning from 60 of 60 rows, iteration 1 of at most 3")
+    assert posterior.endswith(": q(u) from 60 of 60 rows")
     assert end.startswith("[SVGPRegressor] done in")
     assert end.endswith(f"s, objective {model.objective_:.6g}")
     model.set_params(verbose=2, max_time=1e4).fit(*toy)

@@ -147,7 +147,7 @@ def test_many_rows_end_where_more_iterations_gain_nothing_visible(interim, gain,
     """100 iterations at the pace of the last ten, or these ten, gain below 0.01 nats a row."""
     trace = SimpleNamespace(objectives=[])
     problem = SimpleNamespace(rows=make_rows(5000), is_exact=False, trace=trace)
-    ends, told = ascent._small_gain(problem, interim, problem.rows, 100), []
+    ends, told = ascent._small_gain(problem, interim), []
     for k in range(15):
         trace.objectives.append(5000.0 * gain * k / 10.0)
         told.append(ends(None))
@@ -158,8 +158,7 @@ def test_few_rows_are_learned_from_to_the_end():
     """Up to 2,048 rows, and for the exact process, nothing but `tol` ends a run."""
     few = SimpleNamespace(rows=range(2048), is_exact=False)
     exact = SimpleNamespace(rows=range(5000), is_exact=True)
-    for problem in (few, exact):
-        assert ascent._small_gain(problem, False, problem.rows, 100) is None
+    assert ascent._small_gain(few, False) is ascent._small_gain(exact, False) is None
 
 
 def test_a_default_fit_of_many_rows_comes_near_to_the_bound_of_a_long_one():
