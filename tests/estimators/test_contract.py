@@ -40,7 +40,6 @@ ESTIMATORS = [
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
     AnytimeSGPClassifier(n_inducing=20, **QUICK),
-    AnytimeSGPClassifier(likelihood="probit", init_size=200, n_inducing=20, **QUICK),
     AnytimeSGPClassifier(model="fitc", solver="exact", alpha_epsilon=0.01, **QUICK),
     AnytimeSGPClassifier(model="pic", block_size=20, alpha_epsilon=0.01, **QUICK),
     SVGPClassifier(n_inducing=20, **QUICK),

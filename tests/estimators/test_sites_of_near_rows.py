@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPClassifier
 from sklearn_sgp.likelihoods import Likelihood, Probit
@@ -284,3 +285,13 @@ def test_huge_variances_end_in_an_answer_or_an_error_with_a_cure():
         assert "Lower the variance" in str(error)
     else:
         assert np.isfinite(fitted.predict_proba(X)).all()
+
+
+# Not in test_contract: scikit-learn 1.6 makes two classes of the repeated rows and of the weighted
+# ones by the first label of each, which are two tables.
+@parametrize_with_checks(
+    [AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200, n_inducing=20)]
+)
+def test_scikit_learn_checks(estimator, check):
+    """scikit-learn's own checks hold; tags say that there are two classes."""
+    check(estimator)
