@@ -15,10 +15,9 @@ from scipy.spatial import cKDTree
 from .._core._neighbours import nearest_groups, rows_near_places
 from .._linalg import single_openmp_thread
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
-from .._sampling import fixed_index
 from ..data.clusters import nearest
 from .partition import KMeansTree
-from .shares import Shares, nearest_two, room_for_second
+from .shares import Shares, nearest_two
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
@@ -49,8 +48,6 @@ _MANY_ROWS, _FEW_COLUMNS, _LEAF = 1 << 17, 8, 64
 _VALUES_AT_ONCE = 1 << 24
 # Centres of cells are moved so many times, where that takes at most so many products: a second.
 _MOVES, _MOST_PRODUCTS = 2, 1 << 31
-# Rows of which is looked how many have a second cell.
-_ROOM_ROWS = 1024
 
 
 def nearest_rows(points, places, count):
@@ -330,14 +327,10 @@ class NearestCells:
     centres : ndarray of shape (n_cells, d)
         In units of ``scale``.
     scale : ndarray of shape (d,) or Units
-    room : float
-        How far a second cell counts; see `nearest_two`.
     """
 
-    room = 1.0
-
-    def __init__(self, centres, scale, room=1.0):
-        self.centres, self.scale, self.room = centres, scale, room
+    def __init__(self, centres, scale):
+        self.centres, self.scale = centres, scale
 
     @classmethod
     def around(cls, X, centres, scale):
@@ -356,8 +349,7 @@ class NearestCells:
             points = scaled_points(X, scale)
             for _ in range(_MOVES):
                 cells = cls(_means(points, cells.assign(X), cells.centres), scale)
-        shares = cells.shares(X[fixed_index(len(X), _ROOM_ROWS)])
-        return cls(cells.centres, scale, room_for_second(shares.n_further / shares.n_rows))
+        return cells
 
     def assign(self, X):
         """Return the numbers of the cells, as those of `partition`.
@@ -376,7 +368,7 @@ class NearestCells:
             direction = np.subtract(*scaled_points(unit, self.scale)[::-1])
         dtypes = np.intp, np.intp, float, float
         *two, slope = self._in_parts(
-            X, lambda points: nearest_two(points, self.centres, self.room, direction), dtypes
+            X, lambda points: nearest_two(points, self.centres, direction), dtypes
         )
         return Shares.of_two(*two, None if column is None else slope)
 
@@ -405,7 +397,7 @@ class NearestCells:
         centres = np.empty((parts.n_blocks, self.centres.shape[1]))
         centres = _means(scaled_points(X, self.scale), labels, centres)
         numbers = np.append(k, len(self.centres) + np.arange(parts.n_blocks - 1))
-        whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale, self.room)
+        whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
         return whole, numbers[labels]
 

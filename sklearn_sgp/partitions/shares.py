@@ -11,12 +11,6 @@ from .._core._neighbours import nearest_groups
 # without: means are then 0.253 and 0.246 deviations off those of the exact process, one cell alone
 # 0.261, and predictions take 1.2 and 1.4 times as long where cells are known.
 _SECOND_REACH = 1.3
-# About such a share of the rows may have a second cell: of kin8nm and kin40k two of three would,
-# and where cells are known predictions would take 1.5 times as long as by one cell each, now 1.1;
-# of california_housing and pol 1.2, now 1.1. Log densities of kin8nm and kin40k are 0.003 and 0.005
-# lower with it, of the others the same; slopes of means are 0.213 and 0.128 off the exact ones, in
-# their root mean square, on kin8nm and california_housing, without it 0.189 and 0.115.
-_MOST_SECOND = 0.12
 
 
 @dataclass(frozen=True)
@@ -93,12 +87,7 @@ class Shares:
         return mean, both * factor[:, None] * factor
 
 
-def room_for_second(share):
-    """Return the room of second cells, given the share of rows that have one where it is 1."""
-    return min(1.0, _MOST_SECOND / max(share, _MOST_SECOND))
-
-
-def nearest_two(points, centres, room=1.0, direction=None):
+def nearest_two(points, centres, direction=None):
     """Return the two cells nearest to each row, and what the second one counts there.
 
     It has as much weight as the first where both centres are equally near, and none where the third
@@ -108,8 +97,6 @@ def nearest_two(points, centres, room=1.0, direction=None):
     ----------
     points : ndarray of shape (n, d)
     centres : ndarray of shape (n_cells, d)
-    room : float
-        Share of the way from the first centre to the third on which the second cell counts.
     direction : ndarray of shape (d,) or None
         In which slopes of the weights are taken.
 
@@ -129,20 +116,20 @@ def nearest_two(points, centres, room=1.0, direction=None):
     moved = np.zeros_like(away)
     if direction is not None:
         np.divide(difference @ direction, away, out=moved, where=away > 0.0)
-    return near[:, 0], near[:, 1], *_of_second(away, moved, room)
+    return near[:, 0], near[:, 1], *_of_second(away, moved)
 
 
-def _of_second(away, moved, share):
+def _of_second(away, moved):
     """Return the weights of second cells, and their slopes by those of distances, (n, 2 or 3)."""
     limit, is_third = _SECOND_REACH * away[:, 0], np.zeros(len(away), dtype=bool)
     if away.shape[1] == 3:
         is_third = away[:, 2] < limit
-    room = share * (np.where(is_third, away[:, -1], limit) - away[:, 0])
+    room = np.where(is_third, away[:, -1], limit) - away[:, 0]
     over = away[:, 1] - away[:, 0]
     counts = over < room
     part = np.divide(over, room, out=np.ones_like(over), where=counts)
-    ratio = (1.0 - part) ** 2
-    last_moved = np.where(is_third, moved[:, -1], _SECOND_REACH * moved[:, 0])
-    part_moved = moved[:, 1] - moved[:, 0] - part * share * (last_moved - moved[:, 0])
+    share = (1.0 - part) ** 2
+    room_moved = np.where(is_third, moved[:, -1], _SECOND_REACH * moved[:, 0]) - moved[:, 0]
+    part_moved = moved[:, 1] - moved[:, 0] - part * room_moved
     np.divide(part_moved, room, out=part_moved, where=counts)
-    return ratio / (1.0 + ratio), -2.0 * (1.0 - part) * part_moved / (1.0 + ratio) ** 2
+    return share / (1.0 + share), -2.0 * (1.0 - part) * part_moved / (1.0 + share) ** 2

@@ -32,7 +32,7 @@ def shares_of(partition, T):
     share = np.zeros_like(away)
     for i, one in enumerate(away):
         k, other, third = np.argsort(one)[:3]
-        room = partition.room * (min(one[third], 1.3 * one[k]) - one[k])
+        room = min(one[third], 1.3 * one[k]) - one[k]
         second = max(0.0, 1.0 - (one[other] - one[k]) / room) ** 2
         share[i, [k, other]] = np.array([1.0, second]) / (1.0 + second)
     return share
