@@ -24,17 +24,21 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
 
 
 class _Limit:
-    """One thread for some BLAS libraries while it has holders; the contexts below count these."""
+    """One thread for some BLAS libraries, from the first who enters to the last who leaves."""
 
     def __init__(self, libraries):
         self.libraries, self.holders, self.before = libraries, 0, []
 
-    def lower(self):
-        self.before = [library.num_threads for library in self.libraries]
-        self._set([1] * len(self.libraries))
+    def enter(self):
+        if self.holders == 0:
+            self.before = [library.num_threads for library in self.libraries]
+            self._set([1] * len(self.libraries))
+        self.holders += 1
 
-    def restore(self):
-        self._set(self.before)
+    def leave(self):
+        self.holders -= 1
+        if self.holders == 0:
+            self._set(self.before)
 
     def _set(self, counts):
         for library, count in zip(self.libraries, counts, strict=True):
@@ -74,24 +78,14 @@ class SingleBlasThread:
             )
 
     def __enter__(self):
-        shared, own = self._shared, self._of_threads
         with self._lock:
-            if shared.holders == 0:
-                shared.lower()
-            shared.holders += 1
-        if own.holders == 0:
-            own.lower()
-        own.holders += 1
+            self._shared.enter()
+        self._of_threads.enter()
 
     def __exit__(self, *_):
-        shared, own = self._shared, self._of_threads
-        own.holders -= 1
-        if own.holders == 0:
-            own.restore()
+        self._of_threads.leave()
         with self._lock:
-            shared.holders -= 1
-            if shared.holders == 0:
-                shared.restore()
+            self._shared.leave()
 
     def count_outside(self):
         """Return the most threads of a library while nobody is inside."""
@@ -117,16 +111,10 @@ class SingleOpenMPThread:
         self._of_threads = _LimitOfEachThread(libraries)
 
     def __enter__(self):
-        own = self._of_threads
-        if own.holders == 0:
-            own.lower()
-        own.holders += 1
+        self._of_threads.enter()
 
     def __exit__(self, *_):
-        own = self._of_threads
-        own.holders -= 1
-        if own.holders == 0:
-            own.restore()
+        self._of_threads.leave()
 
 
 _LIBRARIES = ThreadpoolController().lib_controllers

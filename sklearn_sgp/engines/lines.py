@@ -25,7 +25,8 @@ _EVIDENCE_STEPS = 10
 def line_starts(start):
     """Return starts with lines in the place of the smooth part, lines alone the last.
 
-    None where all inducing inputs are at the center, as those of equal rows: lines are 0 there.
+    An empty list where all inducing inputs are at the center, as those of equal rows are: there
+    lines are 0.
     """
     lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
     if any(not one.parameters.kernel.diag(one.parameters.Z).any() for one in lines):
@@ -53,11 +54,6 @@ def may_be_lines(rows, value):
         gains_enough(density(*reduced), value, len(rows))
         for density in (_least_squares_density, _evidence)
     )
-
-
-def evidence_of_lines(rows):
-    """Return the log evidence of lines for some rows, with the best scales and noise."""
-    return _evidence(*_reduced(rows))
 
 
 def gains_enough(value, before, n_rows):
@@ -95,7 +91,10 @@ def _least_squares_density(columns, y, rest, weight):
 
 
 def _evidence(columns, y, rest, weight):
-    """Return the log evidence after some fixed-point steps (MacKay, 1992) of scales and noise."""
+    """Return the log evidence of lines after some fixed-point steps (MacKay, 1992).
+
+    These find the best scales and noise.
+    """
     slopes, noise = np.ones(columns.shape[1]), (float((y**2).sum()) + rest) / weight
     best, n_targets = -np.inf, y.shape[1]
     for _ in range(_EVIDENCE_STEPS):
