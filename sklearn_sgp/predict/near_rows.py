@@ -14,9 +14,8 @@ from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
-from ..partitions.neighbours import NearestCells
+from ..partitions.neighbours import NearestCells, Shares
 from ..partitions.partition import position_of
-from ..partitions.shares import Shares
 from .base import share_left
 from .between_cells import BetweenCells, CellErrors
 from .near_functional import NearFunctional
