@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._linalg import single_openmp_thread
+from .._parallel import single_openmp_thread
 from .._warnings import warn_caller
 
 EXPLAINED_ROWS = 2000

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._linalg import single_openmp_thread
-from .._parallel import resolved_jobs
+from .._parallel import resolved_jobs, single_openmp_thread
 from .neighbours import scaled_points
 
 # So many distances are computed at once, by one product. 62 places among 1,257 rows of 64 columns

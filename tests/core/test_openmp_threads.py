@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from sklearn_sgp._linalg import single_openmp_thread
+from sklearn_sgp._parallel import single_openmp_thread
 from sklearn_sgp.partitions import search
 from sklearn_sgp.partitions.search import nearest_rows
 
