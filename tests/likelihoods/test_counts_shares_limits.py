@@ -245,6 +245,20 @@ def test_roots_at_ends_of_the_range():
     assert_allclose(found, [0.0, 10.0, -10.0], atol=1e-9)
 
 
+@pytest.mark.parametrize("function", [np.tanh, np.expm1, lambda u: u**3 + u])
+def test_roots_are_found_by_straight_lines(function):
+    """Smooth functions are asked a few times, far fewer than halves of the range would need."""
+    roots, asked = np.array([0.3, 3.0, -2.0]), []
+
+    def at(u, rows):
+        asked.append(len(rows))
+        return function(u - roots[rows])
+
+    found = increasing_roots(at, np.zeros(3), np.ones(3), -10.0, 10.0)
+    assert_allclose(found, roots, rtol=1e-11)
+    assert len(asked) <= 30
+
+
 def test_the_component_of_limits_is_the_prediction():
     """The one normal distribution of y has the variance of the prediction."""
     likelihood = Censored(lower=0.0, upper=1.0, noise_variance=0.2)
