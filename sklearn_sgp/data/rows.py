@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from .._sampling import fixed_index, random_index
+from .column_order import sorted_rows
 
 _SUMMARY_ROWS = 10_000
 # Numbers that are read at a time for means and deviations of columns.
@@ -443,11 +444,9 @@ def merge_repeated(X, y, weight):
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
         return X, y, weight, None
-    _, first, inverse = np.unique(
-        np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
-    )
-    mass = np.bincount(inverse.ravel(), weights=weight)
-    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse.ravel()
+    first, inverse = sorted_rows(np.column_stack([X, y]), X.shape[1])
+    mass = np.bincount(inverse, weights=weight)
+    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse
 
 
 def merge_with_offset(X, y, weight, offset):
