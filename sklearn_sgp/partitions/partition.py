@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..data.clusters import distinct, kmeans, nearest
 from ..data.column_order import column_order
 from ..data.rows import MERGE_ROWS, random_index
