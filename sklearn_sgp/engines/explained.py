@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._linalg import single_openmp_thread
+from .._parallel import single_openmp_thread
 from .._warnings import warn_caller
 
 EXPLAINED_ROWS = 2000
@@ -178,6 +178,6 @@ def _explained_by_neighbours(X, y):
     order = np.random.RandomState(0).permutation(len(X))
     known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
     model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])
-    with single_openmp_thread():  # few rows: see `partitions.neighbours`
+    with single_openmp_thread():  # few rows: see `partitions.search`
         predicted = model.predict(X[held_out])
     return _explained(y[held_out], predicted, of_constants=0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..data.clusters import distinct, kmeans, nearest
 from ..data.rows import random_index
 

@@ -7,18 +7,19 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import blas_threads_for, copy_of, product, transposed
-from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
+from .._core._memory import empty
+from .._linalg import copy_of, product
+from .._parallel import blas_threads_for, group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
-from ..partitions.neighbours import NearestCells
+from ..partitions.neighbours import NearestCells, Shares
 from ..partitions.partition import position_of
-from ..partitions.shares import Shares
 from .base import share_left
 from .between_cells import BetweenCells, CellErrors
+from .near_classes import roots_of_classes
 from .near_functional import NearFunctional
 from .near_functions import NearFunctions
 
@@ -385,7 +386,9 @@ def _project(posterior, X, bounds, cells):
     """
     a, cross, groups = _projections(posterior, X, bounds, cells)
     if isinstance(cells[0], ClassCell):
-        return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
+        solved = np.empty_like(cross)
+        mean, *shared = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
+        return a, mean, roots_of_classes(posterior, groups, cells, solved, cross, *shared)
     mean, result = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
         c = cross if number == len(posterior.H) - 1 else cross.copy()
@@ -401,36 +404,12 @@ def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
     factors = [cell.factors[number] for cell in cells]
     U, error = [factor.U for factor in factors], [factor.error for factor in factors]
     At, whitened_At = [cell.At for cell in cells], [factor.whitened_At for factor in factors]
-    mean = product(a, np.ascontiguousarray(posterior.v_mean[:, own]))
-    b, squares = copy_of(a), np.zeros(len(a))
+    v_mean, squares = np.ascontiguousarray(posterior.v_mean[:, own]), np.zeros(len(a))
+    mean, b = np.empty((len(a), v_mean.shape[1])), empty(a.shape)
+    la.gemm(a, v_mean, mean)
+    b[...] = a
     condition(U, At, whitened_At, error, bounds, a, cross, b, mean, squares, solved)
     return mean, b, squares
-
-
-def _of_classes(posterior, a, cross, groups, bounds, cells):
-    """Return the mean, and the rest for each class in turn (theory, eq. 57).
-
-    With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
-    F_c^T f less.
-    """
-    solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
-    mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
-    for cell, (rows, columns, place) in zip(cells, groups, strict=True):
-        f = cell.classes.F_times(transposed(solved[place].reshape(len(rows), len(columns))))
-        own = slice(rows[0], rows[-1] + 1)
-        for c, part in cell.classes.class_noise.members:
-            of_class[c].append((own, f[part], cell.F_At[part]))
-    return mean, _each_class(posterior, b, cross, squares, of_class)
-
-
-def _each_class(posterior, shared_b, shared_c, shared_squares, of_class):
-    for precision, parts in zip(posterior.precisions, of_class, strict=True):
-        b, squares = copy_of(shared_b), shared_squares.copy()
-        for own, f, own_At in parts:
-            la.column_dots(f, f, squares[own])
-            la.gemm(f, own_At, b[own], True, False, -1.0, 1.0)
-        la.trmm_right(b, precision.L_inv, True)
-        yield b, [shared_c, *(f.T for _, f, _ in parts)], squares
 
 
 def _mean_variance(posterior, X, bounds, cells):

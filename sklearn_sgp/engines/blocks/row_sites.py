@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
-from ..._parallel import map_groups
+from ..._parallel import map_groups, single_blas_thread
 from ...data.rows import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
