@@ -4,6 +4,7 @@ import numpy as np
 
 from .._parallel import single_openmp_thread
 from .._warnings import warn_caller
+from ..data.rows import column_mean_std
 
 EXPLAINED_ROWS = 2000
 _LEAST_EXPLAINED_ROWS = 60
@@ -173,8 +174,7 @@ def _explained_by_neighbours(X, y):
     """
     from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
 
-    scale = X.std(axis=0)
-    X = X / np.where(scale > 0.0, scale, 1.0)
+    X = X / column_mean_std(X, None)[1]
     order = np.random.RandomState(0).permutation(len(X))
     known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
     model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])

@@ -10,20 +10,41 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from ..metrics import final_step
+from ._columns import Categories, Numbers, column_of, columns_in
 
 
-def naming(estimator, X):
-    """Return what makes rows a data frame like X, for steps of a pipeline that ask for names."""
-    is_asked = isinstance(getattr(estimator, "best_estimator_", estimator), Pipeline)
-    if not (is_asked and hasattr(X, "iloc")):
-        return lambda rows: rows
-    return lambda rows: type(X)(rows, columns=X.columns)
+def rows_like(X):
+    """Return what makes values of each column, a list of arrays, a table of the kind of X."""
+    if not hasattr(X, "columns"):
+        return _array_of
+    return lambda columns: _frame_like(X, columns)
 
 
-def inducing_points_in_inputs(estimator, named=lambda rows: rows):
-    """Return inducing inputs in the input space of ``estimator``.
+def _array_of(columns):
+    """Return columns as an array: of numbers where all are."""
+    if all(column.dtype.kind == "f" for column in columns):
+        return np.column_stack(columns)
+    return np.column_stack([column.astype(object) for column in columns])
 
-    The result is None if a step of a pipeline cannot be inverted. ``named`` is that of `naming`.
+
+def _frame_like(X, columns):
+    """Return columns as a data frame with the names of X, and its types where they are no numbers.
+
+    What was whole or true in X need not be so on a grid, nor at a median.
+    """
+    frame = type(X)(dict(zip(X.columns, columns, strict=True)))
+    as_before = [
+        name for name, one in zip(X.columns, columns, strict=True) if one.dtype.kind != "f"
+    ]
+    if hasattr(frame, "astype"):
+        return frame.astype({name: X[name].dtype for name in as_before})
+    return frame.cast({name: X[name].dtype for name in as_before})
+
+
+def inducing_points_in_inputs(estimator, X=None):
+    """Return inducing inputs in the input space of ``estimator``, whose rows are as those of X.
+
+    The result is None if a step of a pipeline cannot be inverted, or gives categories.
     """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
@@ -31,52 +52,51 @@ def inducing_points_in_inputs(estimator, named=lambda rows: rows):
     Z = inducing_points_in_inputs(estimator[-1])
     if len(estimator) == 1 or Z is None:
         return Z
-    before = estimator[:-1]
-    if not hasattr(before, "inverse_transform"):
+    before, model = estimator[:-1], final_step(estimator)[0]
+    has_categories = getattr(model, "categories_", None) is not None
+    if has_categories or not hasattr(before, "inverse_transform"):
         return None
     with nameless_features_allowed():
         points = before.inverse_transform(Z)
         if np.shape(points)[1] != getattr(before, "n_features_in_", np.shape(points)[1]):
             return None
         # the default inverse of FunctionTransformer is the identity
-        return points if np.allclose(before.transform(named(points)), Z) else None
+        rows = rows_like(X)(list(np.asarray(points, dtype=np.float64).T))
+        return points if np.allclose(before.transform(rows), Z) else None
 
 
-def categories_of(estimator):
-    """Return for each feature its categories in the order of their codes; None for a number."""
+def columns_of(estimator, X):
+    """Return what each column that enters the estimator is: categories as the model knows them."""
     model = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(model, Pipeline):
+        return None if X is None else [column_of(values) for values in columns_in(X)]
     if getattr(model, "categories_", None) is None:
-        return [None] * getattr(model, "n_features_in_", 2)
-    categories = iter(model.categories_)
-    return [next(categories) if one else None for one in model.is_categorical_]
+        return [Numbers()] * model.n_features_in_
+    categories, is_categorical = iter(model.categories_), model.is_categorical_
+    return [Categories(next(categories)) if one else Numbers() for one in is_categorical]
 
 
-def places_of(X, categories):
-    """Return inputs with codes in the place of categories, shape (n, n_features)."""
-    if X is None or all(one is None for one in categories):
-        return X
-    table = np.asarray(X, dtype=object).copy()
-    for column, values in enumerate(categories):
-        if values is not None:
-            code = {value: k for k, value in enumerate(values)}
-            unknown = [value for value in table[:, column] if value not in code]
-            if unknown:
-                raise ValueError(
-                    f"X must have categories in column {column} that the model knows. Got "
-                    f"{unknown[0]!r}."
-                )
-            table[:, column] = [code[value] for value in table[:, column]]
-    return table.astype(np.float64)
+def places_of(X, columns):
+    """Return places of inputs, shape (n, n_features), NaN where a value is missing."""
+    if X is None or all(type(one) is Numbers for one in columns):
+        return None if X is None else check_array(X, ensure_all_finite="allow-nan")
+    values = columns_in(X)
+    if len(values) != len(columns):
+        raise ValueError(f"X must have {len(columns)} columns. Got {len(values)}.")
+    pairs = zip(columns, values, strict=True)
+    return np.column_stack([_places(j, *pair) for j, pair in enumerate(pairs)])
 
 
-def checked_places(X):
-    """Return checked inputs, NaN where a value is missing."""
-    return check_array(X, ensure_all_finite="allow-nan")
+def _places(j, column, values):
+    """Return places of values of a column; of a category that is not known it names the column."""
+    try:
+        return column.places(values)
+    except ValueError as error:
+        raise ValueError(f"X must have categories in column {j} that {error}") from error
 
 
-def input_grid(X, inducing_points, resolution, categories=(None, None)):
-    """Return grid values of one or two features, a little beyond the range of X; or all codes."""
-    places = inducing_points if X is None else checked_places(X)
+def input_grid(places, resolution, columns):
+    """Return grid places of one or two features, a little beyond the range of these places."""
     if places is None or not len(places):
         raise ValueError(
             "X must be given: the pipeline's steps cannot be inverted, or there are no inducing "
@@ -93,14 +113,8 @@ def input_grid(X, inducing_points, resolution, categories=(None, None)):
             "X must have a value in each feature that is drawn. Got NaN alone in feature "
             f"{np.flatnonzero(unknown)[0]} of these."
         )
-    low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
-    margin = np.where(high > low, 0.05 * (high - low), 1.0)
-    numbers = np.linspace(low - margin, high + margin, resolution).T
-    pairs = zip(numbers, categories, strict=False)
-    return tuple(
-        grid if categories is None else np.arange(float(len(categories)))
-        for grid, categories in pairs
-    )
+    ends = zip(columns, np.nanmin(places, axis=0), np.nanmax(places, axis=0), strict=True)
+    return tuple(column.grid(low, high, resolution) for column, low, high in ends)
 
 
 class Whole:
@@ -128,26 +142,23 @@ class Slice:
         The feature.
 
     places : ndarray of shape (n, n_features)
-        Inputs, with codes in the place of categories.
+        Of inputs.
 
-    categories : sequence
-        For each feature None, or its categories.
+    columns : sequence
+        What each feature is: `Numbers`, `Dates` or `Categories`.
     """
 
-    def __init__(self, column, places, categories):
-        known = ~np.isnan(places).all(axis=0)  # of other columns no value is known, nor held
+    def __init__(self, column, places, columns):
         self.column, self.held = column, np.full(places.shape[1], np.nan)
-        self.held[known] = np.nanmedian(places[:, known], axis=0)
-        for one, values in enumerate(categories):
-            if values is not None:
-                self.held[one] = np.bincount(places[:, one].astype(int)).argmax()
+        for j in np.flatnonzero(~np.isnan(places).all(axis=0)):  # else no value is known, nor held
+            self.held[j] = columns[j].middle(places[:, j])
 
     def of(self, values):
         """Return what is drawn, of values for each feature: columns of an array, or a list."""
         if values is None:
             return None
         one = slice(self.column, self.column + 1)
-        return values[:, one] if getattr(values, "ndim", 1) == 2 else list(values)[one] or [None]
+        return values[one] if isinstance(values, list) else values[:, one]
 
     def names(self, names):
         """Return names of the features that are drawn."""
@@ -160,11 +171,10 @@ class Slice:
         return whole
 
 
-def drawn_part(feature, X, inducing_points, categories, names):
+def drawn_part(feature, places, columns, names):
     """Return the `Slice` through a feature that is given by index or name; `Whole` for None."""
     if feature is None:
         return Whole()
-    places = inducing_points if X is None else checked_places(X)
     if places is None or not len(places):
         raise ValueError("X must be given, for the values that the other features are held at.")
     n_features = places.shape[1]
@@ -174,22 +184,18 @@ def drawn_part(feature, X, inducing_points, categories, names):
             f"The 'feature' parameter must be the name of a column, or an index below {n_features}."
             f" Got {feature!r}."
         )
-    return Slice(known.index(feature) % n_features, places, categories)
+    return Slice(known.index(feature) % n_features, places, columns)
 
 
-def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, categories, named):
+def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, columns, rows_of):
     """Predict mean, and band (one feature) or standard deviation (two features), on the grid.
 
-    ``part`` makes rows of all features from those of the grid; ``named`` is that of `naming`.
+    ``part`` makes places of all features from those of the grid; ``rows_of`` is what `rows_like`
+    returns.
     """
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = part.inputs(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid)))
-    for column, values in enumerate(categories):
-        if values is not None:
-            values = values[X[:, column].astype(int)]
-            X = X.astype(object)
-            X[:, column] = values
-    X = named(X)
+    X = rows_of([column.values(places) for column, places in zip(columns, X.T, strict=True)])
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)
@@ -212,12 +218,12 @@ def band(model, inputs, mean, confidence, include_noise):
 
 
 def checked_observations(X, y, target, subsample, random_state):
-    """Return at most ``subsample`` rows of X and of one output of y, or nothing if y is None."""
+    """Return at most ``subsample`` places and values of one output of y, nothing if y is None."""
     if y is None:
         return {}
     if X is None:
         raise ValueError("X must be given together with y.")
-    X, y = checked_places(X), check_array(y, ensure_2d=False, input_name="y")
+    y = check_array(y, ensure_2d=False, input_name="y")
     check_consistent_length(X, y)
     if subsample is not None and subsample < len(X):
         rows = check_random_state(random_state).choice(len(X), subsample, replace=False)

@@ -4,17 +4,17 @@ from typing import Self
 
 import numpy as np
 
-from ._common import checked_names, drawing_axes, fitted_model, pyplot
+from ._columns import Dates, Numbers, name_ticks
+from ._common import checked_names, dataframe_of, drawing_axes, fitted_model, pyplot
 from ._grid import (
-    categories_of,
     checked_observations,
-    checked_places,
+    columns_of,
     drawn_part,
     inducing_points_in_inputs,
     input_grid,
-    naming,
     places_of,
     posterior_on_grid,
+    rows_like,
 )
 
 
@@ -28,7 +28,7 @@ class PosteriorDisplay:
     Parameters
     ----------
     grid : tuple of one or two ndarrays
-        Values of each feature.
+        Values of each feature: numbers or dates.
 
     mean : ndarray of shape (n_0,) or (n_0, n_1)
         Predictive mean on the grid; the first axis belongs to the first feature.
@@ -152,8 +152,7 @@ class PosteriorDisplay:
         """Name the ticks by categories."""
         for feature, names in enumerate(self.categories or ()):
             for ax in axes if names is not None else ():
-                axis = ax.yaxis if feature else ax.xaxis
-                axis.set_ticks(np.arange(len(names)), [str(name) for name in names])
+                name_ticks(ax.yaxis if feature else ax.xaxis, names)
 
     def _draw_curve(self, ax, xlabel):
         (x,) = self.grid
@@ -216,7 +215,8 @@ class PosteriorDisplay:
 
         X : array-like of shape (n_samples, n_features), default=None
             The picture covers the range of these inputs; None for the range of the inducing
-            inputs. A column of categories (``categorical_features``) has a place for each of them.
+            inputs. A column of categories (``categorical_features``, or of values other than
+            numbers and dates in front of a pipeline) has a place for each of them.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Observations at ``X``, to be drawn as dots. For two features the dots have the colours
@@ -271,27 +271,40 @@ class PosteriorDisplay:
                 f"The 'confidence' parameter must be between 0 and 1, exclusive. Got {confidence}."
             )
         fitted_model(estimator, "predict_quantiles", "PosteriorDisplay")
-        named = naming(estimator, X)
-        inducing_points = inducing_points_in_inputs(estimator, named)
-        categories = categories_of(estimator)
-        X = places_of(X, categories)
-        data = checked_observations(X, y, target, subsample, random_state)
-        names = getattr(estimator, "feature_names_in_", None)
-        part = drawn_part(feature, X, inducing_points, categories, names)
-        X, shown = None if X is None else checked_places(X), part.of(categories)
-        grid = input_grid(part.of(X), part.of(inducing_points), grid_resolution, shown)
+        X = dataframe_of(X)
+        inducing_points = inducing_points_in_inputs(estimator, X)
+        columns = columns_of(estimator, X)
+        places = places_of(X, columns)
+        data = checked_observations(places, y, target, subsample, random_state)
+        names = _names(estimator, X)
+        places = inducing_points if places is None else places
+        if columns is None:
+            columns = [Numbers()] * (0 if places is None else places.shape[1])
+        part = drawn_part(feature, places, columns, names)
+        shown = part.of(columns)
+        grid = input_grid(part.of(places), grid_resolution, shown)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(
-            estimator, grid, part, confidence, include_noise, target, categories, named
+            estimator, grid, part, confidence, include_noise, target, columns, rows_like(X)
         )
+        categories = [column.names for column in shown]
         display = cls(
-            grid,
+            tuple(
+                column.values(one) if isinstance(column, Dates) else one
+                for column, one in zip(shown, grid, strict=True)
+            ),
             **posterior,
             X=part.of(data.get("X")),
             y=data.get("y"),
             inducing_points=part.of(inducing_points),
             feature_names=part.names(names),
             band_name=f"{100 * confidence:g} % band of {kind}",
-            categories=None if all(one is None for one in shown) else shown,
+            categories=None if all(one is None for one in categories) else categories,
         )
         return display.plot(ax)
+
+
+def _names(estimator, X):
+    """Return the names of the columns that enter an estimator, None where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return getattr(X, "columns", None) if names is None else names

@@ -134,10 +134,12 @@ class RelevanceDisplay:
         ----------
         estimator : estimator instance
             Fitted, with ``kernel_``; or a pipeline or search that ends in such an estimator. The
-            features are the columns that reach the last step.
+            features are the columns that reach the last step; those of `BayesianGPLVM` are its
+            latent dimensions.
 
         feature_names : sequence of str, default=None
-            Names of the features; None for the names seen in ``fit``, or "x0", "x1", ...
+            Names of the features; None for the names seen in ``fit``, or "x0", "x1", ..., or
+            "latent 0", "latent 1", ...
 
         scale : array-like of shape (n_features,) or False, default=None
             Standard deviations of the features. With them the bars are standard deviations per
@@ -175,16 +177,29 @@ class RelevanceDisplay:
         xlabel = "inverse length scale"
         scale = _spread(model) if scale is None else scale
         if scale is not False:
-            relevances = relevances * _feature_scale(scale, model.n_features_in_)
+            relevances = relevances * _feature_scale(scale, _feature_count(model))
             xlabel = "standard deviation / length scale"
         of_categories = _of_categories(model)
         if of_categories.any():
             relevances = np.vstack([relevances, of_categories])
             part_names = [*part_names, "categories"]
         if feature_names is None:
-            feature_names = getattr(model, "feature_names_in_", None)
+            feature_names = _feature_names(model)
         display = cls(relevances, feature_names=feature_names, part_names=part_names, xlabel=xlabel)
         return display.plot(ax, sort=sort, bar_kwargs=bar_kwargs)
+
+
+def _feature_count(model):
+    """Return the number of features of the kernel: of X, or of latent dimensions."""
+    latent = getattr(model, "embedding_", None)
+    return model.n_features_in_ if latent is None else np.shape(latent)[1]
+
+
+def _feature_names(model):
+    """Return the names of these features, None where they have none."""
+    if hasattr(model, "embedding_"):
+        return [f"latent {q}" for q in range(_feature_count(model))]
+    return getattr(model, "feature_names_in_", None)
 
 
 def _relevances(model):
@@ -192,7 +207,7 @@ def _relevances(model):
 
     What says where values of X are missing is no feature, and parts that see nothing else are none.
     """
-    kernel, n_features = model.kernel_, model.n_features_in_
+    kernel, n_features = model.kernel_, _feature_count(model)
     n_columns = _columns_of_kernel(model)
     parts = length_scales(kernel, n_columns)
     parts = [part for part in parts if part.columns.min() < n_features]
@@ -210,12 +225,12 @@ def _relevances(model):
 def _columns_of_kernel(model):
     """Return the number of features, and of columns that say where their values are missing."""
     n_more = len(model._format.columns.incomplete) if hasattr(model, "_format") else 0
-    return model.n_features_in_ + n_more
+    return _feature_count(model) + n_more
 
 
 def _of_categories(model):
     """Return the relevance of each column of categories, 0 for columns of numbers."""
-    n_columns, relevances = _columns_of_kernel(model), np.zeros(model.n_features_in_)
+    n_columns, relevances = _columns_of_kernel(model), np.zeros(_feature_count(model))
     kernel, Z = split_noise(model.kernel_)[0], np.asarray(model.inducing_points_)
     for column, count in category_counts(kernel, n_columns).items():
         if len(Z):

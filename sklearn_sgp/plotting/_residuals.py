@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from ._columns import Categories, column_of, columns_in
 from ._common import checked_names, dataframe_of, drawing_axes, pyplot, step_with_deviations
 
 MAX_PANELS = 9  # of a new figure
@@ -26,7 +27,8 @@ class ResidualDisplay:
         Standardised residuals.
 
     columns : list of array-like of shape (n_samples,)
-        What they are drawn against, a panel for each. Values that are not numbers are categories.
+        What they are drawn against, a panel for each. Values that are neither numbers nor dates
+        are categories, missing ones among them; missing numbers and dates are left out.
 
     names : sequence of str, default=None
         Names of the columns; None for "x0", "x1".
@@ -105,16 +107,17 @@ class ResidualDisplay:
             shown = choice(shown, self.subsample, replace=False)
         self.dots_, self.lines_, self.bands_ = [], [], []
         for pane, column, name in zip(self.axes_, self.columns, names, strict=True):
-            places, labels = _places(column)
+            column, places = _column_and_places(column)
             self.dots_ += pane.plot(places[shown], residuals[shown], ".", color="0.6", ms=3)
-            middle, mean, low, high = _along(places, residuals, self.n_bins, labels is not None)
+            known, are_names = ~np.isnan(places), isinstance(column, Categories)
+            along = _along(places[known], residuals[known], self.n_bins, are_names)
+            middle, mean, low, high = along
             self.lines_ += pane.plot(middle, mean, color="C0", lw=1.5)
             self.bands_.append(pane.fill_between(middle, low, high, color="C0", alpha=0.25, lw=0))
             for height in (-CENTRAL_90, 0.0, CENTRAL_90):
                 pane.axhline(height, color="0.3", ls="--", lw=0.8)
             pane.set(xlabel=name, ylabel="standardised residual")
-            if labels is not None:
-                pane.set_xticks(np.arange(len(labels)), labels)
+            column.draw(pane.xaxis)
         self.figure_ = self.axes_[0].figure
         return self
 
@@ -276,12 +279,11 @@ class ResidualDisplay:
 
 def _columns(X, features):
     """Return names and values of the chosen columns of an array or a data frame."""
+    values = columns_in(X)
     if hasattr(X, "columns"):
         all_names = [str(name) for name in X.columns]
-        values = [np.asarray(X[name]) for name in X.columns]
     else:
-        X = np.asarray(X)
-        all_names, values = [f"x{j}" for j in range(X.shape[1])], list(X.T)
+        all_names = [f"x{j}" for j in range(len(values))]
     if features is None:
         features = range(min(len(values), MAX_PANELS - 1))
     try:
@@ -310,13 +312,10 @@ def _panels(ax, n_panels):
     return axes.ravel()[:n_panels]
 
 
-def _places(column):
-    """Return numbers to draw at, and for categories their names."""
-    column = np.asarray(column)
-    if np.issubdtype(column.dtype, np.number):
-        return column.astype(np.float64), None
-    labels, codes = np.unique(column.astype(str), return_inverse=True)
-    return codes.astype(np.float64), labels
+def _column_and_places(values):
+    """Return what a column is, and where its values are drawn."""
+    column = column_of(values)
+    return column, column.places(np.asarray(values))
 
 
 def _along(places, residuals, n_bins, is_categorical):

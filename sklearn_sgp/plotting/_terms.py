@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from scipy.stats import norm
 
+from ._columns import column_of, columns_in
 from ._common import checked_names, drawing_axes, fitted_step, pyplot
 
 
@@ -14,7 +15,7 @@ class TermsDisplay:
     Parameters
     ----------
     x : array-like of shape (n_samples,)
-        Values of the feature, in increasing order.
+        Values of the feature, in increasing order: numbers, dates or categories.
 
     terms : array-like of shape (n_samples, n_terms)
         Means of the terms, as ``predict_terms`` returns them.
@@ -82,12 +83,15 @@ class TermsDisplay:
         n_terms = terms.shape[1]
         names = checked_names(self.term_names, n_terms, "term {}", "term_names", first=1)
         self.axes_ = np.atleast_1d(drawing_axes(ax, "TermsDisplay.plot", n_terms))
+        column = column_of(self.x)
+        x = column.places(np.asarray(self.x))
         reach, self.lines_, self.bands_ = norm.ppf(0.5 + 0.5 * self.level), [], []
         for k, (axes, name) in enumerate(zip(self.axes_, names, strict=True)):
             mean, half = terms[:, k], reach * std[:, k]
             band = {"alpha": 0.25, "lw": 0, **(band_kwargs or {})}
-            self.lines_.append(axes.plot(self.x, mean, **(line_kwargs or {}))[0])
-            self.bands_.append(axes.fill_between(self.x, mean - half, mean + half, **band))
+            self.lines_.append(axes.plot(x, mean, **(line_kwargs or {}))[0])
+            self.bands_.append(axes.fill_between(x, mean - half, mean + half, **band))
+            column.draw(axes.xaxis)
             axes.set(title=name, xlabel=self.feature_name)
         self.figure_ = self.axes_[0].figure
         return self
@@ -166,7 +170,7 @@ class TermsDisplay:
                 f"{terms.shape[1]} targets: pass one output of predict_terms to the constructor."
             )
         values, name = _feature(inputs, feature)
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(column_of(values).places(values), kind="stable")
         names = {"term_names": term_names, "feature_name": name, "level": level}
         display = cls(values[order], terms[order], std[order], **names)
         return display.plot(ax, line_kwargs=line_kwargs, band_kwargs=band_kwargs)
@@ -175,13 +179,11 @@ class TermsDisplay:
 def _feature(X, feature):
     """Return the values of a column of X, and its name."""
     names = list(X.columns) if hasattr(X, "columns") else None
-    count = np.shape(X)[1]
+    values, count = columns_in(X), np.shape(X)[1]
     if names is not None and feature in names:
-        return np.asarray(X[feature], dtype=np.float64), str(feature)
+        return values[names.index(feature)], str(feature)
     if isinstance(feature, (int, np.integer)) and 0 <= feature < count:
-        if names is not None:
-            return np.asarray(X[names[feature]], dtype=np.float64), str(names[feature])
-        return np.asarray(X, dtype=np.float64)[:, feature], f"x{feature}"
+        return values[feature], f"x{feature}" if names is None else str(names[feature])
     has = "no names" if names is None else f"names {names}"
     raise ValueError(
         "The 'feature' parameter must be the index of a column of X, or its name. Got "

@@ -43,14 +43,26 @@ class _OwnMoments:
     def __getstate__(self):
         return None
 
-    def of(self, X, compute):
-        """Return the moments at X, which are all training rows."""
-        if self.X is not X:
-            moments = compute()
+    def of(self, rows, compute):
+        """Return the moments of all training rows, of which some may be known already.
+
+        Parameters
+        ----------
+        compute : callable
+            Returns those of some `Rows`.
+        """
+        if self.X is not rows.X:
+            moments = compute(rows) if self.places is None else self._with_the_rest(rows, compute)
             for part in moments:
                 part.flags.writeable = False
-            self.X, self.moments = X, moments
+            self.X, self.moments = rows.X, moments
         return self.moments
+
+    def _with_the_rest(self, rows, compute):
+        rest = np.setdiff1d(np.arange(len(rows)), self.places)
+        order = np.argsort(np.concatenate([self.places, rest]))
+        parts = [self.of_places, *([compute(rows.select(rest))] if len(rest) else [])]
+        return tuple(np.concatenate(part)[order] for part in zip(*parts, strict=True))
 
     def at(self, places, compute):
         """Return the moments at some of the rows, which may be some of those before."""
@@ -178,7 +190,7 @@ class NearRows:
             return self.own.at(places, lambda: self._of_one_cell(rows, n_jobs))
         if len(rows) != len(self.blocks.rows):
             return self._of_one_cell(rows, n_jobs)
-        return self.own.of(rows.X, lambda: self._of_one_cell(rows, n_jobs))
+        return self.own.of(rows, lambda rows: self._of_one_cell(rows, n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""

@@ -1,0 +1,267 @@
+"""Displays draw models of every kind of table, and pipelines over them."""
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    BayesianGPLVM,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
+from sklearn_sgp.kernels import Categorical, Columns
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+pd = pytest.importorskip("pandas")
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+from sklearn_sgp.plotting import (  # noqa: E402
+    CalibrationDisplay,
+    ConvergenceDisplay,
+    PosteriorDisplay,
+    RelevanceDisplay,
+    ResidualDisplay,
+    TermsDisplay,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # fits that learn nothing
+
+rng = np.random.default_rng(0)
+NUMBERS = rng.uniform(0.0, 5.0, (60, 2))
+CODE = rng.integers(0, 3, 60)
+NAMES = np.array(["east", "north", "west"], dtype=object)[CODE]
+Y = np.sin(NUMBERS[:, 0]) + CODE
+FRAME = pd.DataFrame(NUMBERS, columns=["u", "v"])
+WITH_NAMES = FRAME.assign(w=NAMES)
+GAPS = WITH_NAMES.assign(v=FRAME["v"].where(np.arange(60) % 5 > 0))
+NO_NAMES = WITH_NAMES.assign(w=WITH_NAMES["w"].where(np.arange(60) % 5 > 0))
+
+OPTIONS = {"optimizer": None, "random_state": 0}
+REGRESSORS = [
+    SVGPRegressor(n_inducing=10, **OPTIONS),
+    AnytimeSGPRegressor(n_inducing=10, **OPTIONS),
+    StreamingSGPRegressor(n_inducing=10, **OPTIONS),
+]
+CLASSIFIERS = [
+    SVGPClassifier(n_inducing=10, **OPTIONS),
+    AnytimeSGPClassifier(n_inducing=10, **OPTIONS),
+    StreamingSGPClassifier(n_inducing=10, **OPTIONS),
+]
+
+
+def by_columns(*steps):
+    return make_column_transformer(*steps, remainder="passthrough", verbose_feature_names_out=False)
+
+
+def one_hot():
+    return by_columns((OneHotEncoder(sparse_output=False), ["w"]))
+
+
+def with_categories(model, columns=("w",)):
+    return model.__class__(**model.get_params() | {"categorical_features": list(columns)})
+
+
+def typed(model):
+    return with_categories(model).set_params(categorical_features="from_dtype")
+
+
+def hours_and_rest(frame):
+    return np.column_stack([frame["t"].dt.hour, frame["u"]])
+
+
+TABLES = {
+    "array": (lambda m: m, NUMBERS),
+    "array with gaps": (lambda m: m, GAPS[["u", "v"]].to_numpy()),
+    "frame": (lambda m: m, FRAME),
+    "names": (with_categories, WITH_NAMES),
+    "names in an array": (lambda m: with_categories(m, [2]), WITH_NAMES.to_numpy()),
+    "categories": (typed, WITH_NAMES.astype({"w": "category"})),
+    "names and gaps": (with_categories, GAPS),
+    "missing names": (with_categories, NO_NAMES),
+    "scaled": (lambda m: make_pipeline(StandardScaler(), m), NUMBERS),
+    "scaled with gaps": (lambda m: make_pipeline(StandardScaler(), m), GAPS[["u", "v"]]),
+    "one-hot": (lambda m: make_pipeline(one_hot(), m), WITH_NAMES),
+    "one-hot of missing names": (lambda m: make_pipeline(one_hot(), m), NO_NAMES),
+    "one-hot of categories": (
+        lambda m: make_pipeline(one_hot(), m),
+        WITH_NAMES.astype({"w": "category"}),
+    ),
+    "one-hot of booleans and whole numbers": (
+        lambda m: make_pipeline(one_hot(), m),
+        FRAME.assign(w=CODE > 1, v=CODE),
+    ),
+    "names behind a step": (
+        lambda m: make_pipeline("passthrough", with_categories(m)),
+        WITH_NAMES,
+    ),
+    "names behind scaled numbers": (
+        lambda m: make_pipeline(
+            by_columns((StandardScaler(), ["u", "v"])).set_output(transform="pandas"),
+            with_categories(m),
+        ),
+        WITH_NAMES,
+    ),
+    "numbered and filled": (
+        lambda m: make_pipeline(by_columns((OrdinalEncoder(), ["w"])), SimpleImputer(), m),
+        GAPS,
+    ),
+    "dates": (
+        lambda m: make_pipeline(FunctionTransformer(hours_and_rest), m),
+        FRAME.assign(t=pd.date_range("2024-03-01", periods=60, freq="h")),
+    ),
+    "a search": (
+        lambda m: GridSearchCV(
+            make_pipeline(one_hot(), m), {m.__class__.__name__.lower() + "__n_inducing": [10]}, cv=2
+        ),
+        WITH_NAMES,
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed_figures():
+    yield
+    plt.close("all")
+
+
+def names_of(X):
+    return list(getattr(X, "columns", range(X.shape[1])))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "model",
+    [REGRESSORS[0], *(pytest.param(model, marks=pytest.mark.slow) for model in REGRESSORS[1:])],
+    ids=lambda m: m.__class__.__name__,
+)
+def test_displays_of_regressors(model, table):
+    """Each display draws each kind of table; curves and bars are finite, dots those of all rows."""
+    wrap, X = TABLES[table]
+    fitted = wrap(model).fit(X, Y)
+    assert np.isfinite(ConvergenceDisplay.from_estimator(fitted).values).all()
+    assert np.isfinite(RelevanceDisplay.from_estimator(fitted).relevances).all()
+    CalibrationDisplay.from_estimator(fitted, X, Y).figure_.canvas.draw()
+    for line in ResidualDisplay.from_estimator(fitted, X, Y).lines_:
+        assert np.isfinite(line.get_ydata()).all()
+    for feature in names_of(X):
+        display = PosteriorDisplay.from_estimator(fitted, X, Y, feature=feature, grid_resolution=5)
+        assert np.isfinite(display.mean).all() and np.isfinite(display.band).all()
+        assert len(display.data_.get_xdata()) == 60
+        display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("table", ["array with gaps", "missing names", "one-hot", "categories"])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: m.__class__.__name__)
+def test_displays_of_classifiers(model, table):
+    """Bars and curves of classifiers are finite for each kind of table."""
+    wrap, X = TABLES[table]
+    fitted = wrap(model).fit(X, np.where(Y > 1.0, "high", "low"))
+    assert np.isfinite(ConvergenceDisplay.from_estimator(fitted).values).all()
+    assert np.isfinite(RelevanceDisplay.from_estimator(fitted).relevances).all()
+
+
+@pytest.mark.parametrize("table", ["one-hot", "names behind a step", "names"])
+def test_curves_are_predictions_of_rows_of_the_frame(table):
+    """Names that are held are held at the commonest; varied ones have a place and a name each."""
+    wrap, X = TABLES[table]
+    fitted = wrap(REGRESSORS[0]).fit(X, Y)
+    commonest = X["w"].mode()[0]
+    display = PosteriorDisplay.from_estimator(fitted, X, feature="v", grid_resolution=7)
+    rows = pd.DataFrame({"u": X["u"].median(), "v": display.grid[0], "w": commonest})
+    np.testing.assert_allclose(display.mean, fitted.predict(rows))
+    display = PosteriorDisplay.from_estimator(fitted, X, feature="w")
+    rows = pd.DataFrame(
+        {"u": X["u"].median(), "v": X["v"].median(), "w": ["east", "north", "west"]}
+    )
+    np.testing.assert_allclose(display.mean, fitted.predict(rows))
+    ticks = [label.get_text() for label in display.ax_.get_xticklabels()]
+    assert ticks == ["east", "north", "west"]
+    if table != "names":
+        with pytest.raises(ValueError, match="X must be given"):
+            PosteriorDisplay.from_estimator(fitted, feature=0)
+
+
+def test_curves_over_dates():
+    """Dates are drawn as dates, and are held at their median."""
+    wrap, X = TABLES["dates"]
+    fitted = wrap(REGRESSORS[0]).fit(X, Y)
+    display = PosteriorDisplay.from_estimator(fitted, X, Y, feature="t", grid_resolution=9)
+    assert display.grid[0].dtype.kind == "M" and display.grid[0][0] < X["t"].min().to_numpy()
+    rows = pd.DataFrame({"u": X["u"].median(), "v": X["v"].median(), "t": display.grid[0]})
+    np.testing.assert_allclose(display.mean, fitted.predict(rows))
+    days = (X["t"] - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(display.data_.get_xdata(), days)
+    held = PosteriorDisplay.from_estimator(fitted, X, feature="u", grid_resolution=5)
+    rows = pd.DataFrame({"u": held.grid[0], "v": 0.0, "t": X["t"].median()})
+    np.testing.assert_allclose(held.mean, fitted.predict(rows))
+
+
+@pytest.mark.parametrize("module", ["polars", "pyarrow"])
+def test_curves_of_other_frames(module):
+    """A pipeline over a frame of another library is drawn as over one of pandas."""
+    library = pytest.importorskip(module)
+    step = by_columns((OneHotEncoder(sparse_output=False), ["w"]))
+    fitted = make_pipeline(step, REGRESSORS[0]).fit(WITH_NAMES, Y)
+    expected = PosteriorDisplay.from_estimator(fitted, WITH_NAMES, feature="v")
+    X = {name: WITH_NAMES[name].to_list() for name in WITH_NAMES}
+    X = library.DataFrame(X) if module == "polars" else library.table(X)
+    display = PosteriorDisplay.from_estimator(fitted, X, feature="v")
+    np.testing.assert_allclose(display.mean, expected.mean)
+
+
+@pytest.mark.parametrize("as_array", [True, False])
+def test_residuals_against_what_a_column_is(as_array):
+    """Numbers among names are numbers, dates are dates, and missing names are a category."""
+    X = NO_NAMES.assign(u=GAPS["v"])
+    X = X.to_numpy() if as_array else X.assign(t=pd.date_range("2024-03-01", periods=60))
+    model = with_categories(REGRESSORS[0], [2] if as_array else ["w"])
+    table = X if as_array else X.drop(columns="t")
+    mean, std = model.fit(table, Y).predict(table, return_std=True)
+    columns = list(X.T) if as_array else [X[name] for name in X]
+    display = ResidualDisplay.from_predictions(Y, mean, std, columns=columns)
+    dots = [line.get_xdata() for line in display.dots_[1:]]
+    np.testing.assert_array_equal(dots[0], GAPS["v"])
+    assert len(display.lines_[1].get_xdata()) == 9  # bins of the 48 rows that are known
+    ticks = [label.get_text() for label in display.axes_[3].get_xticklabels()]
+    assert ticks == ["east", "north", "west", "missing"]
+    if not as_array:
+        np.testing.assert_allclose(np.diff(dots[3]), 1.0)
+
+
+@pytest.mark.parametrize("feature", [0, "v", "w"])
+def test_terms_along_each_kind_of_column(feature):
+    """Terms are drawn along numbers beside names, with gaps, and along the names themselves."""
+    kernel = Columns(RBF(), [0]) + Columns(Categorical(), [2])
+    model = SVGPRegressor(kernel, n_inducing=10, categorical_features=["w"], **OPTIONS)
+    model.fit(GAPS, Y)
+    display = TermsDisplay.from_estimator(model, GAPS, feature=feature)
+    terms = model.predict_terms(GAPS)
+    np.testing.assert_allclose(np.sort(display.lines_[0].get_ydata()), np.sort(terms[:, 0]))
+    display.figure_.canvas.draw()
+
+
+def test_relevances_of_latent_dimensions():
+    """The bars of a latent variable model are those of its latent dimensions, by name."""
+    Y = rng.standard_normal((30, 4))
+    for frame in (Y, pd.DataFrame(Y, columns=list("abcd"))):
+        model = BayesianGPLVM(2, n_inducing=8, max_iter=5, random_state=0).fit(frame)
+        display = RelevanceDisplay.from_estimator(model, scale=False)
+        np.testing.assert_allclose(display.relevances[0] ** 2, model.relevance_)
+        names = [label.get_text() for label in display.ax_.get_yticklabels()]
+        assert sorted(names) == ["latent 0", "latent 1"]
+        scaled = RelevanceDisplay.from_estimator(model)
+        spread = model.inducing_points_.std(axis=0)
+        np.testing.assert_allclose(scaled.relevances, display.relevances * spread)
+        behind = make_pipeline(StandardScaler(), model.__class__(**model.get_params())).fit(frame)
+        assert RelevanceDisplay.from_estimator(behind).relevances.shape == (1, 2)
