@@ -1,17 +1,24 @@
-"""Maps over groups and chunks of rows whose results do not depend on how many workers there are."""
+"""Threads: limits of those of BLAS, and maps whose results do not depend on how many there are."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
+from threading import Lock, local
 
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import ThreadpoolController
 
-from ._linalg import blas_thread_count, single_blas_thread
-
+# BLAS has its own threads for factorisations of so many rows, and one for all else, whatever else
+# the machine does. Its threads wait for each other by spinning: with other processes on both of two
+# cores, factor and inverse of 1,000 rows took 29 ms of processor time on one thread and 329 ms on
+# two, of 1,500 75 and 1,130, of 2,000 167 and 1,213, of 4,000 1,157 and 4,118. On idle cores two
+# threads can at best halve the time, and up to 700 rows they lengthen it (500: 1.4 and 2.1 ms).
+LEAST_THREADED = 4096
 # Rows predicted together, and in one task of a parallel map.
 PREDICT_CHUNK = 1024
 PREDICT_TASK = 16 * PREDICT_CHUNK
@@ -20,6 +27,131 @@ PREDICT_TASK = 16 * PREDICT_CHUNK
 N_GROUPS = 8
 
 _listener = ContextVar("listener", default=None)
+
+
+# ---- Threads of BLAS and OpenMP
+
+
+class _Limit:
+    """One thread for some BLAS libraries, from the first who enters to the last who leaves."""
+
+    def __init__(self, libraries):
+        self.libraries, self.holders, self.before = libraries, 0, []
+
+    def enter(self):
+        if self.holders == 0:
+            self.before = [library.num_threads for library in self.libraries]
+            self._set([1] * len(self.libraries))
+        self.holders += 1
+
+    def leave(self):
+        self.holders -= 1
+        if self.holders == 0:
+            self._set(self.before)
+
+    def _set(self, counts):
+        for library, count in zip(self.libraries, counts, strict=True):
+            # since threadpoolctl 3.7 the public method does nothing in all threads but one, and the
+            # last to leave may be any
+            getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+
+    def outside(self):
+        """Return the thread counts while nobody is inside."""
+        return self.before if self.holders else [library.num_threads for library in self.libraries]
+
+
+class _LimitOfEachThread(local, _Limit):
+    """The same where each thread that calls BLAS has a count of its own."""
+
+
+class SingleBlasThread:
+    """Context in which BLAS keeps to one thread, for any number of threads at once.
+
+    The count belongs to the whole process: were each to save it and put it back, two that overlap
+    would leave it at one. So the first to enter lowers it, and the last to leave restores it.
+
+    Parameters
+    ----------
+    libraries : list of threadpoolctl.LibController
+    """
+
+    def __init__(self, libraries):
+        by_thread = [library for library in libraries if _has_a_count_for_each_thread(library)]
+        self._shared = _Limit([library for library in libraries if library not in by_thread])
+        self._of_threads = _LimitOfEachThread(by_thread)
+        self._lock = Lock()
+        if hasattr(os, "register_at_fork"):  # a fork must not copy a lock that is taken
+            free = self._lock.release
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=free, after_in_child=free
+            )
+
+    def __enter__(self):
+        with self._lock:
+            self._shared.enter()
+        self._of_threads.enter()
+
+    def __exit__(self, *_):
+        self._of_threads.leave()
+        with self._lock:
+            self._shared.leave()
+
+    def count_outside(self):
+        """Return the most threads of a library while nobody is inside."""
+        with self._lock:
+            return max([*self._shared.outside(), *self._of_threads.outside()], default=1)
+
+
+def _has_a_count_for_each_thread(library):
+    """Return True if threadpoolctl sets OpenMP's count, as since 3.7 for such an OpenBLAS."""
+    is_openmp = getattr(library, "threading_layer", None) == "openmp"
+    return is_openmp and hasattr(library, "_real_set_num_threads")
+
+
+class SingleOpenMPThread:
+    """Context in which loops by OpenMP keep to the thread that calls; counts belong to threads.
+
+    Parameters
+    ----------
+    libraries : list of threadpoolctl.LibController
+    """
+
+    def __init__(self, libraries):
+        self._of_threads = _LimitOfEachThread(libraries)
+
+    def __enter__(self):
+        self._of_threads.enter()
+
+    def __exit__(self, *_):
+        self._of_threads.leave()
+
+
+_LIBRARIES = ThreadpoolController().lib_controllers
+_SINGLE = SingleBlasThread([library for library in _LIBRARIES if library.user_api == "blas"])
+_SINGLE_OPENMP = SingleOpenMPThread([one for one in _LIBRARIES if one.user_api == "openmp"])
+
+
+def blas_thread_count():
+    """Return the threads that BLAS may use, whoever keeps it to one thread at the moment."""
+    return _SINGLE.count_outside()
+
+
+def single_blas_thread():
+    """Keep BLAS to one thread in a context."""
+    return _SINGLE
+
+
+def blas_threads_for(n_rows):
+    """Return a context for factorisations of so many rows: BLAS's own threads if many, else one."""
+    return _SINGLE if n_rows < LEAST_THREADED else nullcontext()
+
+
+def single_openmp_thread(when=True):
+    """Keep OpenMP to one thread in a context; it does nothing where ``when`` is False."""
+    return _SINGLE_OPENMP if when else nullcontext()
+
+
+# ---- Maps over groups of rows
 
 
 def group_bounds(n_rows, chunk):

@@ -11,6 +11,8 @@ from experiments.records import Found, over_splits
 # Steps of the anytime solver at which it is scored
 _STEPS = [1, 3, 10, 30, 60, 100]
 _NAMES = ("pic", "fitc", "dtc")
+# PIC as it is by default, and with tails and noise of each row, given ten minutes
+_PIC = {"gaussian": {}, "auto": {"likelihood": "auto", "max_time": 600}}
 
 
 def figure7(context):
@@ -94,13 +96,13 @@ def _of(records, way):
 
 
 def airline_pic(context):
-    """AIRLINE, 100,000 of its flights: PIC with defaults, and with noise of each row."""
+    """AIRLINE, all rows, a twentieth for testing: PIC with defaults, and with noise of each row."""
     found, details = Found(), {}
-    path = context.problem("airline_100k")
-    toy = context.size({}, {"n_inducing": 10, "max_iter": 3})
-    for way, options in {"gaussian": {}, "auto": {"likelihood": "auto"}}.items():
+    path = context.problem("airline_all")
+    for way, options in _PIC.items():
+        toy = context.size({}, {"n_inducing": 10, "max_iter": 3})
         (record,) = context.run("ours/anytime", "fit", path, **options, **toy)
         details[way] = record
         for key in ("rmse_in_units", "nlpd_in_units", "coverage", "seconds"):
-            found.values[f"{way} {key}"] = record[key]
+            found.values[f"{way}_{key}"] = record[key]
     return found.result(details=details)

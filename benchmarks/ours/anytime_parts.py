@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from ours import flops, internals
 from ours.peak import peak_gflops
-from sklearn_sgp._linalg import single_blas_thread
+from sklearn_sgp._parallel import single_blas_thread
 
 
 def steps(_, *, n_inducing, block_size, d, repeats):

@@ -12,8 +12,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
-from sklearn_sgp._linalg import single_blas_thread
-from sklearn_sgp._parallel import resolved_jobs
+from sklearn_sgp._parallel import resolved_jobs, single_blas_thread
 from sklearn_sgp.data.inducing import choose_inducing
 from sklearn_sgp.data.rows import Rows, column_mean_std
 from sklearn_sgp.engines.blocks.models import specification

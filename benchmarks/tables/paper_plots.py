@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tables.plots import streams
+
 _COLOURS = {"pic": "C0", "fitc": "C1", "dtc": "C2"}
 _ANYTIME = {
     "pressure_curves": "sea level pressure, 28,500 rows",
@@ -32,7 +34,12 @@ def draw(results, folder):
         for name, record in results["experiments"].items()
         if record.get("details") and not record["toy"]
     }
-    pictures = {"papers_flights": _flights, "papers_anytime": _anytime, "papers_memory": _memory}
+    pictures = {
+        "papers_flights": _flights,
+        "papers_anytime": _anytime,
+        "papers_streams": _streams,
+        "papers_memory": _memory,
+    }
     for name, picture in pictures.items():
         figure = picture(plt, details)
         if figure is not None:
@@ -106,6 +113,11 @@ def _course(records):
     every = [found for found in points.values() if len(found) == n_draws]
     means = np.array([np.mean(found, axis=0) for found in every])
     return (means * [1, 1, 1, -1])[np.argsort(means[:, 0])]
+
+
+def _streams(plt, details):
+    """[C] figures 2 and 3: RMSE and log density along streams, of rivals, too."""
+    return streams(plt, {name: {"details": found} for name, found in details.items()})
 
 
 def _memory(plt, details):

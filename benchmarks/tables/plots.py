@@ -43,7 +43,7 @@ def draw(results, folder):
 
     found = results["experiments"]
     paths = []
-    pictures = {"density": _density, "streams": _streams, "powers": _powers}
+    pictures = {"density": _density, "streams": streams, "powers": _powers}
     for name, picture in pictures.items():
         figure = picture(plt, found)
         if figure is None:
@@ -83,20 +83,21 @@ def _density(plt, found):
     return figure
 
 
-def _streams(plt, found):
+def streams(plt, found):
     """RMSE and log density against seconds of learning, a row for each stream."""
-    streams = {}
+    courses = {}
     for name in ("stream_series", "stream_space"):
-        streams |= found.get(name, {}).get("details", {}).get("streams", {})
-    if not streams:
+        courses |= found.get(name, {}).get("details", {}).get("streams", {})
+    if not courses:
         return None
     figure, axes = plt.subplots(
-        len(streams), 2, figsize=(11, 3.4 * len(streams)), layout="constrained", squeeze=False
+        len(courses), 2, figsize=(11, 3.4 * len(courses)), layout="constrained", squeeze=False
     )
-    for (left, right), (title, curves) in zip(axes, streams.items(), strict=True):
-        for k, (way, points) in enumerate(curves.items()):
+    ways = list(dict.fromkeys(way for curves in courses.values() for way in curves))
+    for (left, right), (title, curves) in zip(axes, courses.items(), strict=True):
+        for way, points in curves.items():
             seconds = [point["seconds"] for point in points]
-            style = {"marker": "o", "ms": 3, "color": f"C{k}", "label": way}
+            style = {"marker": "o", "ms": 3, "color": f"C{ways.index(way)}", "label": way}
             left.plot(seconds, [point["rmse"] for point in points], **style)
             right.plot(seconds, [-point["nlpd"] for point in points], **style)
         _limit(right, curves)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from uuid import uuid4
 
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..data.inputs import is_collection
 from ..factors.passes import added
 from .sealing import Sealed

@@ -7,7 +7,7 @@ have to change the filters of the whole process.
 import numpy as np
 
 from .._core._neighbours import move_centres, nearest_centres
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from .rows import each_weight
 
 # Centres that move less, as a share of the points' mean variance, are at rest: KMeans's own.

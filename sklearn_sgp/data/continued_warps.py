@@ -45,7 +45,10 @@ class Within:
 
     def near_inverse(self, z):
         """Solve to about eight digits, and cut what comes out."""
-        return np.clip(self.warp.near_inverse(z), self.low, self.high)
+        return self.cut(self.warp.near_inverse(z))
+
+    def cut(self, values):
+        return np.clip(values, self.low, self.high)
 
 
 @dataclass(frozen=True)

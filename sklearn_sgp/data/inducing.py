@@ -5,8 +5,9 @@ import numpy as np
 from ..kernels.categories._units import units_of
 from .checks import check_array
 from .clusters import kmeans, nearest
+from .column_order import column_order, sorted_rows
 from .missing import NO_MISSING
-from .rows import each_weight, on_grid, random_index
+from .rows import MERGE_ROWS, each_weight, on_grid, random_index
 from .standard_inputs import LEARNING_GRID
 
 # Rows that a choice looks at, for each inducing input.
@@ -68,9 +69,9 @@ def distinct_rows(X, weight, n_inducing, rng):
     elif index is None:
         index = np.arange(count)
     sample = np.asarray(X[index], dtype=np.float64)
-    rows, inverse = np.unique(sample, axis=0, return_inverse=True)
+    first, inverse = sorted_rows(sample, sample.shape[1] if len(X) <= MERGE_ROWS else 0)
     sample_weight = np.ones(len(index)) if weight is None else weight[index]
-    return rows, np.bincount(inverse.ravel(), weights=sample_weight, minlength=len(rows))
+    return sample[first], np.bincount(inverse, weights=sample_weight, minlength=len(first))
 
 
 def with_more_inducing(old, method, X, weight, n_inducing, kernel, scale, rng):
@@ -178,7 +179,11 @@ def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
     if len(held):  # two rows of one cluster are equally near its centre: rounding decided
         points = on_grid(points, LEARNING_GRID)
     # a start, not a clustering: a few iterations are enough
-    centres = kmeans(points, n_inducing, rng, max_iter=_INDUCING_ITERATIONS, weight=mass)
+    few = len(points) <= MERGE_ROWS
+    order = column_order(points) if few else np.arange(points.shape[1])
+    more = {"max_iter": _INDUCING_ITERATIONS, "weight": mass}
+    centres = kmeans(np.ascontiguousarray(points[:, order]), n_inducing, rng, **more)
+    centres = np.ascontiguousarray(centres[:, np.argsort(order)])
     if len(held):
         parts = np.array_split(centres, -(-len(centres) // _NEAREST_CENTRES))
         return candidates[np.unique(np.concatenate([nearest(part, points) for part in parts]))]

@@ -164,7 +164,7 @@ class InputFormat:
         labels = None if self.block is None else as_labels(columns[self.block])
         return Inputs(X, labels, None if self.offset is None else as_offset(columns[self.offset]))
 
-    def read(self, X, validate, kernel=None):
+    def read(self, X, validate):
         """Return an array of numbers, with codes in the columns of categories.
 
         Parameters
@@ -173,10 +173,8 @@ class InputFormat:
             Without labels of blocks.
         validate : callable
             ``validate(X, ensure_all_finite=...)`` returns an array.
-        kernel : BoundKernel or None
-            See `checked`.
         """
-        return self.checked(*self.validated(X, validate), kernel)
+        return self.checked(*self.validated(X, validate))
 
     def validate(self, estimator, X, **options):
         """Return an array of inputs without what the kernel does not see, for `read`.

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from .._sampling import fixed_index, random_index
+from .column_order import sorted_rows
 
 _SUMMARY_ROWS = 10_000
 # Numbers that are read at a time for means and deviations of columns.
@@ -387,7 +388,13 @@ def _total(weight, n):
 
 
 def column_mean_std(X, weight):
-    """Compute weighted mean and standard deviation of the columns; 1 for a constant column.
+    """Compute weighted mean and standard deviation of the columns; 1 for a constant column."""
+    mean, spread = column_mean_spread(X, weight)
+    return mean, np.where(spread > 0.0, spread, 1.0)
+
+
+def column_mean_spread(X, weight):
+    """Compute weighted mean and standard deviation of the columns; 0 for a constant column.
 
     Of all rows: 0.08 s for a million rows of 8 columns. Of some where rows live elsewhere. The mean
     of a constant column is its value, to the last digit: what is left of 1e90 otherwise, 1e74,
@@ -402,7 +409,7 @@ def column_mean_std(X, weight):
     mean = first + _column_average(X, weight, first, 1)
     std = np.sqrt(_column_average(X, weight, mean, 2))
     constant = std <= 1e-12 * np.abs(mean)
-    return np.where(constant, first, mean), np.where(constant, 1.0, std)
+    return np.where(constant, first, mean), np.where(constant, 0.0, std)
 
 
 def _column_average(X, weight, origin, power):
@@ -437,11 +444,9 @@ def merge_repeated(X, y, weight):
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
         return X, y, weight, None
-    _, first, inverse = np.unique(
-        np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
-    )
-    mass = np.bincount(inverse.ravel(), weights=weight)
-    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse.ravel()
+    first, inverse = sorted_rows(np.column_stack([X, y]), X.shape[1])
+    mass = np.bincount(inverse, weights=weight)
+    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse
 
 
 def merge_with_offset(X, y, weight, offset):

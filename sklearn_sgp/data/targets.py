@@ -8,7 +8,7 @@ from .checks import check_size
 from .continued_warps import Within
 from .resolution import resolutions
 from .scaling import GRID, given_scaling, usable_scale
-from .warped_moments import warped_covariance, warped_mean_variance
+from .warped_moments import warped_covariance, warped_mean_variance, warped_means_within
 
 
 class Encoding:
@@ -192,6 +192,11 @@ class Targets(Encoding):
     def with_means_within(self, y, is_cut):
         """Return the same: no warp can bring the mean out of the range; see `WarpedTargets`."""
         return self
+
+    def means_within(self, y, likelihood, mean, variance, noise):
+        """Return the means of observations twice, (n, t); see `WarpedTargets`."""
+        each = self.moments(likelihood, mean, variance, noise)[0].reshape(mean.shape)
+        return [each, each]
 
     def with_resolution(self, y):
         """Find the steps that columns (n, t) were rounded to."""
@@ -377,9 +382,15 @@ class WarpedTargets(Targets):
 
     def with_means_within(self, y, is_cut):
         """Cut what moments are taken of to the range of targets (n, t), in some outputs or all."""
-        parts = zip(self.warps, np.broadcast_to(is_cut, y.shape[1]), y.T, strict=True)
-        warps = (Within(w, one.min(), one.max()) if cut else w for w, cut, one in parts)
-        return replace(self, mean_warps=tuple(warps))
+        parts = zip(self.warps, self._within(y), np.broadcast_to(is_cut, y.shape[1]), strict=True)
+        return replace(self, mean_warps=tuple(cut if one else warp for warp, cut, one in parts))
+
+    def _within(self, y):
+        return [Within(*each) for each in zip(self.warps, y.min(0), y.max(0), strict=True)]
+
+    def means_within(self, y, likelihood, mean, variance, noise):
+        """Return means of observations as they are, and cut to the range of y; both (n, t)."""
+        return warped_means_within(self, self._within(y), likelihood, mean, variance, noise)
 
     @property
     def lowest(self):

@@ -61,30 +61,64 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
     observations : list of Observations
         One for each output.
     """
-    if likelihood is None:
-        total = variance
-        each = [(slice(c, c + 1), None, None) for c in range(mean.shape[1])]
-    else:
+    total = variance
+    if likelihood is not None:
         total = likelihood.moments(mean, variance, noise)[1]
-        each = each_output(likelihood, noise, mean.shape[1])
     total, observations = np.broadcast_to(total, mean.shape), []
-    for warp, (own, one, own_noise) in zip(targets.mean_warps, each, strict=True):
-        (center,), (scale,) = targets.mean[own], targets.scale[own]
-        variances, log_weights = _components(one, variance[:, own], own_noise)
+    for own, pieces in _mixtures(targets, likelihood, mean, variance, noise):
+        (warp,), (scale,) = targets.mean_warps[own], targets.scale[own]
         parts = [
             _moments(
                 warp,
-                center + scale * mean[rows, own].ravel(),
-                *_fewer(scale**2 * variances(rows), log_weights),
+                *mixture,
                 scale**2 * total[rows, own].ravel(),
                 scale**2 * variance[rows, own].ravel(),
                 n_terms,
             )
-            for rows in _pieces(len(mean), len(log_weights))
+            for rows, mixture in pieces
         ]
-        joined = (np.concatenate(part) for part in zip(*parts, strict=True))
-        observations.append(Observations(*joined))
+        observations.append(Observations(*_joined(parts)))
     return observations
+
+
+def warped_means_within(targets, within, likelihood, mean, variance, noise):
+    """Compute means of observations, and of what their values are when these are cut, both (n, t).
+
+    Parameters
+    ----------
+    within : list of Within
+        The warps with the ranges to which values are cut.
+    """
+    means = []
+    for own, pieces in _mixtures(targets, likelihood, mean, variance, noise):
+        (cut,) = within[own]
+        means.append(_joined([_means_within(cut, *mixture) for _, mixture in pieces]))
+    return [np.stack(each, axis=1) for each in zip(*means, strict=True)]
+
+
+def _joined(parts):
+    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+
+def _mixtures(targets, likelihood, mean, variance, noise):
+    """Yield the place of each output, and rows with mean, variances and weights of warped values.
+
+    Parameters are those of `warped_moments`.
+    """
+    if likelihood is None:
+        each = [(slice(c, c + 1), None, None) for c in range(mean.shape[1])]
+    else:
+        each = each_output(likelihood, noise, mean.shape[1])
+    for own, one, own_noise in each:
+        (center,), (scale,) = targets.mean[own], targets.scale[own]
+        variances, log_weights = _components(one, variance[:, own], own_noise)
+        middle = (center + scale * mean[:, own]).ravel()
+        yield own, _each_piece(middle, scale, variances, log_weights)
+
+
+def _each_piece(middle, scale, variances, log_weights):
+    for rows in _pieces(len(middle), len(log_weights)):
+        yield rows, (middle[rows], *_fewer(scale**2 * variances(rows), log_weights))
 
 
 def _components(likelihood, variance, noise):
@@ -169,16 +203,32 @@ def _fewer(variances, log_weights):
     return grid, moved.reshape(grid.shape)
 
 
+def _nodes(n_components):
+    """Return nodes in standard deviations, and their shares of a normal distribution."""
+    step = _DENSE_NODES_STEP if n_components == 1 else _NODES_STEP
+    u = np.arange(-_NODES_REACH, _NODES_REACH + 0.5 * step, step)
+    density = np.exp(-0.5 * u**2)
+    return u, density / density.sum()
+
+
+def _means_within(within, mean, variances, weights):
+    """Compute the mean of h(z), and of h(z) within a range; see `_moments`."""
+    u, density = _nodes(variances.shape[1])
+    y = within.warp.near_inverse(mean[:, None, None] + np.sqrt(variances)[:, :, None] * u)
+    middle, means = within.warp.near_inverse(mean), []
+    for one in (lambda values: values, within.cut):
+        apart = (one(y) - one(middle)[:, None, None]) @ density
+        means.append(one(middle) + np.einsum("ij,ij->i", weights, apart))
+    return means
+
+
 def _moments(warp, mean, variances, weights, total, variance, n_terms):
     """Compute mean, variance and terms of h(z), z mixtures about ``mean`` (n,), before scaling.
 
     Beyond the data h is a line on either side, so that far components of a mixture add to E[h(z)^2]
     the mean of the two squared slopes times their variance: what the given ones lack of the total.
     """
-    step = _DENSE_NODES_STEP if variances.shape[1] == 1 else _NODES_STEP
-    u = np.arange(-_NODES_REACH, _NODES_REACH + 0.5 * step, step)
-    density = np.exp(-0.5 * u**2)
-    density /= density.sum()
+    u, density = _nodes(variances.shape[1])
     sd = np.sqrt(variances)
     y = warp.near_inverse(mean[:, None, None] + sd[:, :, None] * u)
     middle = warp.near_inverse(mean)

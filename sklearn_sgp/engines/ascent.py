@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from .._linalg import blas_threads_for
+from .._parallel import blas_threads_for
 from ..data.distinct import are_rows
 from ..optimize.budget import MIN_SECONDS
 from ..optimize.lbfgs import FEW_PAIRS, SINGULAR, ascend_lbfgs

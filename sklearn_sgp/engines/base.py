@@ -106,6 +106,8 @@ class Start:
         What starting values and default bounds are relative to.
     earlier : Likelihood or None
         Of the fit that learned the parameters of the kernel; None where they are a first guess.
+    n_idle : int
+        Length scales that columns of one value have for themselves, which say nothing.
     """
 
     kernel: object
@@ -118,6 +120,7 @@ class Start:
     columns: InputColumns = PLAIN_COLUMNS
     units: TargetUnits = UNIT
     earlier: object = None
+    n_idle: int = 0
 
     @property
     def shares_noise(self):

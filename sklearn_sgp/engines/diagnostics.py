@@ -166,13 +166,7 @@ def warn_at_bounds(start, parameters):
 
 
 def _names(kernel):
-    """Yield what each entry of the process's theta is called in the kernel as it was given.
-
-    Yields
-    ------
-    label, name : str
-        Of the entry, and of the parameter that it belongs to.
-    """
+    """Yield names of each entry of the process's theta, and of the parameter it belongs to."""
     for parameter in free_parameters(kernel)[0]:
         for i in range(parameter.n_elements):
             yield f"dimension {i} of parameter {parameter.name}", parameter.name

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from .._linalg import single_openmp_thread
+from .._parallel import single_openmp_thread
 from .._warnings import warn_caller
+from ..data.rows import column_mean_std
 
 EXPLAINED_ROWS = 2000
 _LEAST_EXPLAINED_ROWS = 60
@@ -173,11 +174,10 @@ def _explained_by_neighbours(X, y):
     """
     from sklearn.neighbors import KNeighborsRegressor  # not needed by most fits
 
-    scale = X.std(axis=0)
-    X = X / np.where(scale > 0.0, scale, 1.0)
+    X = X / column_mean_std(X, None)[1]
     order = np.random.RandomState(0).permutation(len(X))
     known, held_out = order[: len(X) // 2], order[len(X) // 2 :]
     model = KNeighborsRegressor(_N_NEIGHBOURS).fit(X[known], y[known])
-    with single_openmp_thread():  # few rows: see `partitions.neighbours`
+    with single_openmp_thread():  # few rows: see `partitions.search`
         predicted = model.predict(X[held_out])
     return _explained(y[held_out], predicted, of_constants=0.0)

@@ -35,7 +35,8 @@ def with_spread_of_levels(fitted):
             learned[level.leaf.learned_variance.start] = _variance_of_new(posterior, term, level)
     if not learned:
         return fitted
-    expression = _with_values(parameters.expression, learned)
+    expression = parameters.expression
+    expression = replace(expression, values=_changed(expression.values, learned))
     kernel = BoundKernel(expression, _changed(posterior.prior.kernel.values, learned))
     return replace(
         fitted,
@@ -70,10 +71,6 @@ def _variance_of_new(posterior, term, level):
     found = float(levels.var(axis=0, ddof=1).mean()) / level.constant
     prior = float(replace(level.covariance, learned_variance=0.0).specific[-1])
     return max(found, prior) * (1.0 + 1.0 / count) * (count + 1.0) / (count - 1.0)
-
-
-def _with_values(expression, changed):
-    return replace(expression, values=_changed(expression.values, changed))
 
 
 def _changed(values, changed):

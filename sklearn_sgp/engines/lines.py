@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.rows import column_mean_std
-from ..kernels._defaults import LENGTH_SCALE_RANGE, starting_length_scale
+from ..data.rows import column_mean_spread
+from ..kernels._defaults import LENGTH_SCALE_RANGE, n_varying, starting_length_scale
 from ..kernels._length_scales import has_lines
 
 # Steps of `_evidence`: on six tables of 100 and 300 rows with 4 to 32 columns 5 came to within 0.2
@@ -47,9 +47,10 @@ def may_be_lines(rows, value):
     value : float
         Log density of all rows.
     """
-    if len(rows) <= rows.X.shape[1] + 1:
+    center, spread = column_mean_spread(rows.X, rows.observations)
+    if len(rows) <= n_varying(spread) + 1:
         return False
-    reduced = _reduced(rows)
+    reduced = _reduced(rows, center, starting_length_scale(spread))
     return all(
         gains_enough(density(*reduced), value, len(rows))
         for density in (_least_squares_density, _evidence)
@@ -61,7 +62,7 @@ def gains_enough(value, before, n_rows):
     return bool(value - before > 0.5 * np.log(n_rows))
 
 
-def _reduced(rows):
+def _reduced(rows, center, length_scale):
     """Return what lines see of some rows: their columns turned to a triangle, and the targets.
 
     Returns
@@ -74,8 +75,7 @@ def _reduced(rows):
     weight : float
         Numbers of observations, all targets together.
     """
-    center, std = column_mean_std(rows.X, rows.observations)
-    X = (np.asarray(rows.X, dtype=np.float64) - center) / starting_length_scale(std)
+    X = (np.asarray(rows.X, dtype=np.float64) - center) / length_scale
     y, root = rows.targets, rows.root_weight
     if root is not None:
         X, y = X * root[:, None], y * root[:, None]

@@ -19,7 +19,7 @@ _SPREAD_ROWS = 10_000
 _NORMAL = 3.0
 
 
-def with_proportions(starts, rows, std, choices, previous):
+def with_proportions(starts, rows, spread, choices, previous):
     """Let classes have length scales in the proportion of the columns' spreads.
 
     One number then tells all of them, whatever the units of the columns are. "labels" have a length
@@ -30,12 +30,16 @@ def with_proportions(starts, rows, std, choices, previous):
     ----------
     starts : list of Start
         With default kernels.
-    std : ndarray of shape (d,)
-        Standard deviations of the columns.
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns; 0 for a column of one value.
     choices : start.Choices
     previous : Fitted or None
     """
     if choices.kernel_set not in _PROPORTIONAL:
+        return starts
+    spread = np.delete(spread, choices.columns.categorical)
+    varies, std = spread > 0.0, np.where(spread > 0.0, spread, 1.0)
+    if np.count_nonzero(varies) < 2:
         return starts
     relative = _relative(column_spreads(rows), std, choices)
     if previous is not None and same_structure(starts[0].kernel, previous):
@@ -47,13 +51,13 @@ def with_proportions(starts, rows, std, choices, previous):
     result = [_in_proportion(start, relative) for start in starts]
     if choices.kernel_set == "classes" and choices.learns and result[0].in_proportion:
         of_ranges = _relative(column_ranges(rows), std, choices)
-        if np.std(of_ranges - relative) > _OTHER_PROPORTION:
+        if np.std((of_ranges - relative)[varies]) > _OTHER_PROPORTION:
             result.append(_in_proportion(starts[0], of_ranges))
     return result
 
 
 def _relative(spreads, std, choices):
-    return np.log(np.delete(spreads / std, choices.columns.categorical))
+    return np.log(np.delete(spreads, choices.columns.categorical) / std)
 
 
 def _in_proportion(start, relative=0.0):
@@ -96,8 +100,8 @@ def column_spreads(rows):
     away = np.abs(X - np.average(X, axis=0, weights=weight))
     largest = away.max(axis=0)
     constant = largest <= 1e-12 * np.abs(X).max(axis=0)
-    largest[constant] = 1.0
-    fourth = np.average((away / largest) ** 4, axis=0, weights=weight)
+    away /= np.where(constant, np.inf, largest)
+    fourth = np.average(away**4, axis=0, weights=weight)
     return np.where(constant, 1.0, largest * (fourth / _NORMAL) ** 0.25)
 
 

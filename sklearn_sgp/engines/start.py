@@ -13,7 +13,7 @@ from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.missing import NO_MISSING
-from ..data.rows import column_mean_std
+from ..data.rows import column_mean_spread
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._columns import least_columns, with_missing
 from ..kernels._compile import compile_without_noise
@@ -26,27 +26,25 @@ from ..kernels._defaults import (
     with_categories,
 )
 from ..kernels._features import draw_features
-from ..kernels._length_scales import has_lines, input_scales, scale_places, with_shorter_scales
+from ..kernels._length_scales import (
+    has_lines,
+    input_scales,
+    n_scales_of,
+    with_shorter_scales,
+)
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
-from ..optimize.parameters import Group, Parameters, ParameterSpace, TiedLengthScales
-from ..optimize.priors import CategoryPlaces, Product, TiedCategories
+from ..optimize.parameters import Group, Parameters, ParameterSpace
 from .ascent import FEW_ROWS
 from .base import Start
 from .fingerprints import fingerprint, structure
 from .proportions import same_structure, with_proportions
+from .ties import prior_of
 from .variational.class_regressions import begins_with_regressions
 from .variational.mixing import starting_mixing
 
-# Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
-# of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
-_TIES = 4.0
-# Precisions of the prior of categories: of the logarithms of b, of the entries of F, of the scale.
-# With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
-# 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
-_CATEGORY_TIES = (4.0, 4.0, 1.0)
 # Default kernels among which fits by near rows choose; see `blocks.candidates`.
 _NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
@@ -121,10 +119,11 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     ValueError
         If kernel, noise or inducing inputs are not what they must be.
     """
-    center, std = column_mean_std(rows.X, rows.observations)
+    center, spread = column_mean_spread(rows.X, rows.observations)
+    std = np.where(spread > 0.0, spread, 1.0)
     units = _target_units(rows, choices, likelihood)
-    kernels = _kernels(rows, choices, likelihood, center, std, previous, units)
-    shared = (rows, choices, likelihood, previous, center, std, units)
+    kernels = _kernels(rows, choices, likelihood, center, spread, previous, units)
+    shared = (rows, choices, likelihood, previous, center, spread, units)
     first = _start_with(
         kernels[0],
         *shared,
@@ -133,7 +132,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     Z = first.parameters.Z
     others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
     if choices.kernel is None and not choices.has_features:
-        first, *others = with_proportions([first, *others], rows, std, choices, previous)
+        first, *others = with_proportions([first, *others], rows, spread, choices, previous)
     return replace(first, alternatives=tuple(others))
 
 
@@ -142,7 +141,7 @@ def _target_units(rows, choices, likelihood):
     return TargetUnits.of(rows) if likelihood.scales_targets and not is_normalized else UNIT
 
 
-def _kernels(rows, choices, likelihood, center, std, previous, units):
+def _kernels(rows, choices, likelihood, center, spread, previous, units):
     """Return the given kernel, or default ones: of an earlier fit alone, if it was one of them."""
     names, categorical = choices.columns.names, choices.columns.categorical
     if choices.kernel is not None:
@@ -154,12 +153,12 @@ def _kernels(rows, choices, likelihood, center, std, previous, units):
         kernel_set = "one"
     kernels = with_categories(
         partial(default_kernels, kernel_set=kernel_set),
-        std,
+        spread,
         categorical,
         kernel_set in _NUMBERS_FIRST,
     )
     if _may_be_lines(rows, choices, likelihood):
-        kernels += line_kernels(std, center, kernel_set)
+        kernels += line_kernels(spread, center, kernel_set)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]
@@ -197,7 +196,9 @@ def of_columns(kernel, X, columns):
     return with_missing(bound_to(kernel, own, names), count, columns.incomplete)
 
 
-def _start_with(kernel, rows, choices, likelihood, previous, center, std, units, inducing_inputs):
+def _start_with(
+    kernel, rows, choices, likelihood, previous, center, spread, units, inducing_inputs
+):
     """Start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
@@ -236,37 +237,20 @@ def _start_with(kernel, rows, choices, likelihood, previous, center, std, units,
             "learned by finite differences and the inducing inputs stay where they start.",
         )
     space = ParameterSpace(
-        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, units)),
-        _prior(choices, expression, std),
+        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, spread, units)),
+        prior_of(choices, expression, spread),
     )
     default = ("theta",) if choices.kernel is None or choices.has_default_kernel else ()
     if not whites and has_default_bounds(choices.noise_variance_bounds):
         default = (*default, "log_noise")
     inducing = fingerprint(choices.inducing)
-    more = {"columns": choices.columns, "units": units}
+    n_idle = n_scales_of(expression, spread == 0.0)
+    more = {"columns": choices.columns, "units": units, "n_idle": n_idle}
     made = Start(kernel, likelihood, parameters, space, inducing, default, **more)
     return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 
 
-def _prior(choices, expression, std):
-    """Return the prior that ties what is learned of categories, and length scales, or None."""
-    factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
-    if places:
-        factors.append(TiedCategories(places, _CATEGORY_TIES))
-    if choices.kernel is None and choices.ties_length_scales:
-        factors.append(_ties(expression, np.delete(std, choices.columns.categorical)))
-    if len(factors) > 1:
-        return Product(tuple(factors))
-    return factors[0] if factors else None
-
-
-def _ties(expression, std):
-    """Return the prior that ties length scales of the columns, where each column has one."""
-    places = [place for place in scale_places(expression) if len(place) == len(std)]
-    return TiedLengthScales(np.log(std), tuple(places), _TIES)
-
-
-def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, units):
+def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, spread, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
     yield Group("theta", theta_bounds)
@@ -282,7 +266,8 @@ def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, std, un
         waves = parameters.Z[:, -1]
         yield Frequencies("Z", None, n_constants=int(len(waves) - 2 * (waves < 0).sum()))
     elif choices.optimize_inducing and expression.differentiable_inputs:
-        yield Group("Z", None, starting_length_scale(std), expression.held_columns)
+        unit = np.where(spread > 0.0, starting_length_scale(spread), 1.0)  # 1e9 stays what it is
+        yield Group("Z", None, unit, expression.held_columns)
 
 
 def _learned(previous, likelihood, parameters, bounds):
@@ -436,6 +421,7 @@ def bic_penalty(start, n_rows):
     n_tied = sum(diagonal.size + factor.size for diagonal, factor, _ in slots)
     n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
     n_free = len(start.space.only("theta").pack(start.parameters))
+    n_free -= 0 if start.in_proportion else start.n_idle
     return 0.5 * np.log(n_rows) * (n_free - n_tied + n_shared)
 
 

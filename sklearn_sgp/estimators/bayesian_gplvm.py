@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._compat import FitProgress, _fit_context
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..engines.latent_inputs.engine import LatentInputs
 from ..engines.latent_inputs.new_columns import with_new_columns
 from ..engines.latent_inputs.solver import snapshot

@@ -221,9 +221,9 @@ class _Judged:
     @cached_property
     def own_means(self):
         """The means of the fit, (n, t), and those that are cut."""
-        targets, shape = self.fit.targets, self.rows.y.shape
-        within = targets.with_means_within(targets.unwarped(self.fit.problem.rows.y), True)
-        return [one.moments(*self.moments)[0].reshape(shape) for one in (targets, within)]
+        targets = self.fit.targets
+        y = targets.unwarped(self.fit.problem.rows.y)
+        return targets.means_within(y, *self.moments)
 
     @cached_property
     def _means(self):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..data.checks import check_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows

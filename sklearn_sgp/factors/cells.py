@@ -81,7 +81,7 @@ class Cell:
         """Return the cell with inv(C) A^T."""
         factors = []
         for factor in self.factors:
-            At = copy_of(self.At)
+            At = self.At.copy()
             whiten(factor.U, At)
             factors.append(replace(factor, whitened_At=At))
         return replace(self, factors=factors)

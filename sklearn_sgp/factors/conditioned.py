@@ -16,7 +16,8 @@ import numpy as np
 from .._core import _linalg as la
 from .._core._groups import eliminate
 from .._core._memory import empty
-from .._linalg import blas_threads_for, product, transposed
+from .._linalg import product, transposed
+from .._parallel import blas_threads_for
 from .block_factors import (
     LOG_2PI,
     SingularBlockError,

@@ -89,13 +89,13 @@ class Pieces(AnyPieces):
 
 
 def computed(group, kept, compute):
-    """Yield pairs of a piece and ``compute(piece)``, which the last pass may have kept."""
-    is_kept = bool(kept)
-    for i, piece in enumerate(group):
-        value = kept[i] if is_kept else compute(piece)
-        if kept is not None and not is_kept:
-            kept.append(value)
-        yield piece, value
+    """Return an iterator of pieces and ``compute(piece)``, which the last pass may have kept."""
+    if kept:
+        return zip(group, kept, strict=True)
+    pairs = zip(group, map(compute, group), strict=True)
+    if kept is None:
+        return pairs
+    return ((piece, kept.append(value) or value) for piece, value in pairs)
 
 
 class Additive:

@@ -36,7 +36,7 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     return PathwiseDraws(draws)
 
 
-def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
+def draw_mixed_functions(posterior, n_samples, rng):
     """Draw functions of mixed outputs; parameters as in `draw_functions`.
 
     Returns
@@ -46,7 +46,7 @@ def draw_mixed_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     m, Q = posterior.v_mean.shape
     v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
     v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v).reshape(m, -1)
-    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng, n_features)
+    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng, N_FEATURES)
     return MixedDraws([draw], posterior.mixing)
 
 

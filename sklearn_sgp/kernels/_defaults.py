@@ -23,16 +23,27 @@ SHORTER = 0.15
 _MOST_ARD_COLUMNS = 32
 
 
-def starting_length_scale(std):
+def starting_length_scale(spread):
     """Return length scales with which typical rows are about 2 squared length scales apart.
 
-    Inducing inputs are optimised in these units too: on kin40k that takes L-BFGS to a bound 125
-    nats higher in 60 iterations than units of ``std`` do.
+    A column of one value puts no rows apart: it is no reason for longer ones. Inducing inputs are
+    optimised in these units too: on kin40k that takes L-BFGS to a bound 125 nats higher in 60
+    iterations than units of the standard deviations do.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns; 0 for a column of one value.
     """
-    return std * np.sqrt(len(std))
+    return np.where(spread > 0.0, spread, 1.0) * np.sqrt(n_varying(spread))
 
 
-def default_kernels(std, kernel_set):
+def n_varying(spread):
+    """Return the number of columns that vary, 1 where none does."""
+    return max(int(np.count_nonzero(spread)), 1)
+
+
+def default_kernels(spread, kernel_set):
     """Return the kernels among which a fit chooses by their evidence on some rows.
 
     A short fit takes the first kernel without a comparison. Kernels have a length scale for each
@@ -41,8 +52,8 @@ def default_kernels(std, kernel_set):
 
     Parameters
     ----------
-    std : ndarray of shape (d,)
-        Standard deviations of the columns.
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns; 0 for a column of one value.
     kernel_set : str
         - "one": RBF. Nothing is compared.
         - "smooth": RBF; Matern-3/2; RBF + Matern-1/2. For sparse regression: inducing inputs follow
@@ -64,28 +75,28 @@ def default_kernels(std, kernel_set):
     kernels : list of Kernel
     """
     if kernel_set == "wide":
-        share = np.sqrt(len(std))
-        rough = scaled(Matern, std, _ROUGH_VARIANCE, share, nu=0.5)
-        return [scaled(RBF, std, share=share) + rough]
-    smooth = scaled(RBF, std)
+        share = np.sqrt(n_varying(spread))
+        rough = scaled(Matern, spread, _ROUGH_VARIANCE, share, nu=0.5)
+        return [scaled(RBF, spread, share=share) + rough]
+    smooth = scaled(RBF, spread)
     if kernel_set in ("one", "proportional", "labels"):
         return [smooth]
-    middle, rough = scaled(Matern, std, nu=1.5), scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    middle, rough = scaled(Matern, spread, nu=1.5), scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
     if kernel_set == "smooth":
         return [smooth, middle, smooth + rough]
     if kernel_set == "classes":
-        return [smooth, smooth + rough if len(std) <= _MOST_ARD_COLUMNS else middle]
-    short = scaled(Matern, std, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
+        return [smooth, smooth + rough if n_varying(spread) <= _MOST_ARD_COLUMNS else middle]
+    short = scaled(Matern, spread, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
 
 
-def line_kernels(std, center, kernel_set):
+def line_kernels(spread, center, kernel_set):
     """Return kernels with straight lines in the place of the smooth part, for tables with a trend.
 
     Parameters
     ----------
-    std, center : ndarray of shape (d,)
-        Standard deviations and means of the columns.
+    spread, center : ndarray of shape (d,)
+        Standard deviations of the columns, 0 for a column of one value, and means.
     kernel_set : str
         As of `default_kernels`.
 
@@ -94,23 +105,23 @@ def line_kernels(std, center, kernel_set):
     kernels : list of Kernel
         Lines alone come last; none where a set has no such kernels.
     """
-    length_scale = starting_length_scale(std)
+    length_scale = starting_length_scale(spread)
     line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
-    rough = scaled(Matern, std, _ROUGH_VARIANCE, nu=0.5)
+    rough = scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
     return {"smooth": [line], "local": [line + rough, line]}.get(kernel_set, [])
 
 
-def scaled(make, std, variance=1.0, share=1.0, **options):
+def scaled(make, spread, variance=1.0, share=1.0, **options):
     """Return a variance times a stationary kernel with ARD length scales, times ``share``."""
-    length_scale = starting_length_scale(std)
+    length_scale = starting_length_scale(spread)
     bounds = length_scale[:, None] * LENGTH_SCALE_RANGE
     length_scale = share * length_scale
-    if len(std) == 1:
+    if len(spread) == 1:
         length_scale, bounds = float(length_scale[0]), tuple(bounds[0])
     return ConstantKernel(variance, (1e-4, 1e4)) * make(length_scale, bounds, **options)
 
 
-def with_categories(kernels_of, std, categorical, numbers_first=False):
+def with_categories(kernels_of, spread, categorical, numbers_first=False):
     """Return default kernels where some columns are categories.
 
     Each category has a random intercept, the last of the terms. The first kernel has one function
@@ -122,9 +133,9 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     Parameters
     ----------
     kernels_of : callable
-        ``kernels_of(std)``: default kernels of columns that are numbers.
-    std : ndarray of shape (d,)
-        Standard deviations of all columns.
+        ``kernels_of(spread)``: default kernels of columns that are numbers.
+    spread : ndarray of shape (d,)
+        Standard deviations of all columns; 0 for a column of one value.
     categorical : tuple of int
         Columns of categories.
     numbers_first : bool
@@ -139,16 +150,16 @@ def with_categories(kernels_of, std, categorical, numbers_first=False):
     kernels : list of Kernel
     """
     if not categorical:
-        return kernels_of(std)
+        return kernels_of(spread)
     intercept = Categorical(1, factor_bounds="fixed") if numbers_first else Categorical(1)
     intercepts, each, together = (
         reduce(operation, [Columns(kernel, [c]) for c in categorical])
         for operation, kernel in ((add, intercept), (add, Categorical(2)), (mul, Categorical(2)))
     )
-    numbers, several = [c for c in range(len(std)) if c not in categorical], len(categorical) > 1
+    numbers, several = [c for c in range(len(spread)) if c not in categorical], len(categorical) > 1
     if not numbers:
         return [intercepts, together + intercepts] if several else [intercepts]
-    plain = [Columns(kernel, numbers) for kernel in kernels_of(std[numbers])]
+    plain = [Columns(kernel, numbers) for kernel in kernels_of(spread[numbers])]
     by_category = [_of_unit_variance(kernel) * each + intercepts for kernel in plain]
     if len(plain) == 1:
         return by_category

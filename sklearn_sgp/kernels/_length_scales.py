@@ -85,6 +85,22 @@ def scale_places(expression):
     return places
 
 
+def n_scales_of(expression, which):
+    """Count the free length scales that columns have for themselves.
+
+    Parameters
+    ----------
+    which : ndarray of bool, shape (d,)
+        The columns.
+    """
+    measured = [columns for leaf, columns in _leaves(expression) if leaf.length_scale is not None]
+    return sum(
+        int(which[columns].sum())
+        for place, columns in zip(scale_places(expression), measured, strict=True)
+        if len(place) == len(columns)
+    )
+
+
 def scales_by_column(expression):
     """Return the places of each leaf's length scales, one for each column, and these columns.
 

@@ -51,6 +51,7 @@ def wandering_kernel(X, column, step, variances):
     if X.shape[1] == 1:
         return level + trend
     others = [c for c in range(X.shape[1]) if c != column]
-    std = X[:, others].std(axis=0)
-    smooth = Columns(scaled(RBF, np.where(std > 0.0, std, 1.0)), others)
+    X = X[:, others]
+    std, size = X.std(axis=0), np.abs(X).max(axis=0)
+    smooth = Columns(scaled(RBF, np.where(std > 1e-12 * size, std, 0.0)), others)
     return smooth + Columns(level, [column]) + Columns(trend, [column])

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._linalg import single_blas_thread
-from .._parallel import in_chunks, resolved_jobs
+from .._parallel import in_chunks, resolved_jobs, single_blas_thread
 from ..data.checks import check_variance
 from .expectations import chunk_of
 from .output_model import OutputModel

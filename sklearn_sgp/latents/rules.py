@@ -93,9 +93,9 @@ class Points:
         variance_ = np.einsum("njq,jq->nq", X_, self.points) / (2.0 * np.sqrt(variance))
         return value, X_.sum(axis=1), variance_
 
-    def _diagonal_slope(self, X, weight, step=1e-5):
+    def _diagonal_slope(self, X, weight):
         """Weight the derivatives of k(x, x) in x, by central differences."""
-        slope = np.zeros(X.shape)
+        slope, step = np.zeros(X.shape), 1e-5
         for q in range(X.shape[1]):
             shift = step * np.eye(1, X.shape[1], q)
             ends = self.kernel.diag(X + shift), self.kernel.diag(X - shift)

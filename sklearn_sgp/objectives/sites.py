@@ -323,13 +323,18 @@ class SiteBound:
         UnboundedSitesError
             If the bound is not finite.
         """
-        problem, q = self.begun(parameters, prior, start, base)
-        q, sites, bound = problem.ascend(q, self.tol, seconds=self.seconds, base=base)
-        self.keep(problem, sites, bound)
+        problem, q = self._begun(parameters, prior, start, base)
+        seconds = self.deadline - time.perf_counter()
+        q, sites, bound = problem.ascend(q, self.tol, seconds=seconds, base=base)
+        if not np.isfinite(bound):
+            raise problem.unbounded(f"a bound of {bound:g}")
+        self.rho = problem.rho
+        if problem.pieces.in_memory:
+            self.sites = sites.lambda_1, sites.lambda_2
         return problem, q, sites, bound
 
-    def begun(self, parameters, prior, start=None, base=None):
-        """Return the problem of some parameters and where its steps begin, as in `at`."""
+    def _begun(self, parameters, prior, start, base):
+        """Return the problem of some parameters and where its steps begin."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
         problem = SiteProblem(
             prior, self.rows, likelihood, parameters.noise_variance, self.n_jobs, rho=self.rho
@@ -340,16 +345,3 @@ class SiteBound:
         if start is not None:
             return problem, start
         return problem, Posterior.at_prior(prior, self.n_latent, self.n_latent)
-
-    @property
-    def seconds(self):
-        """Seconds that are left."""
-        return self.deadline - time.perf_counter()
-
-    def keep(self, problem, sites, bound):
-        """Keep the sites at which steps have ended; refuse a bound that is not finite."""
-        if not np.isfinite(bound):
-            raise problem.unbounded(f"a bound of {bound:g}")
-        self.rho = problem.rho
-        if problem.pieces.in_memory:
-            self.sites = sites.lambda_1, sites.lambda_2

@@ -191,11 +191,14 @@ class TiedLengthScales:
         For each part of the kernel that has length scales: where their logarithms are in theta.
     precision : float
         Inverse squared scatter of the logarithms.
+    varies : ndarray of int or Ellipsis
+        Columns of more than one value: the others say nothing of what all may share.
     """
 
     log_std: np.ndarray
     places: tuple
     precision: float
+    varies: object = ...
 
     def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""
@@ -205,8 +208,9 @@ class TiedLengthScales:
         """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
         for place in self.places:
-            relative = theta[place] - self.log_std
-            away = relative - relative.mean()
+            place = place[self.varies]
+            relative = theta[place] - self.log_std[self.varies]
+            away = relative - relative.mean() if len(place) else relative
             gradient[place] = -self.precision * away
             value -= 0.5 * self.precision * float(away @ away)
         return value, gradient

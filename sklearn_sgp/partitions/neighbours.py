@@ -1,4 +1,7 @@
-"""Near rows: those that come earlier in an order, those around any place, and cells around centres.
+"""Near rows of groups and of cells, and the cells that a test row is in.
+
+Near rows come earlier in an order of groups, or lie around the centre of a cell. Between two cells
+what both say is joined, so that nothing jumps there.
 
 Searches for thousands of places go over the centres of groups of rows, and then among the rows of
 the nearest groups: that takes a third of the time, and what is found lies 0 to 2 percent further
@@ -10,141 +13,31 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from .._core._neighbours import nearest_groups, rows_near_places
-from .._linalg import single_openmp_thread
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..data.clusters import nearest
 from .partition import KMeansTree
-from .shares import Shares, nearest_two
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
 # Up to so many groups all distances cost less than a search: 1,000 of 9 columns take 4 ms.
 _FEW_GROUPS = 2048
-# So many distances are computed at once, by one product. 62 places among 1,257 rows of 64 columns
-# take 1 ms so; scikit-learn's threads wait for each other, and take 3 to 40 ms of processor time.
-_MOST_DISTANCES = 1 << 20
 # Centres searched around at once, rows whose cells are searched for, and least rows of a thread.
 _SEARCH_CENTRES, _ASSIGN_ROWS, _LEAST_THREAD_ROWS = 4096, 1 << 16, 1 << 10
-# Differences of a search that OpenMP does not share among threads: they wait for one another where
-# a core has other work. On two busy cores 120 places among 2,000 rows of 8 columns take 34 ms and 4
-# ms of CPU instead of 284 and 39, 195 among 700,000 rows the same time on one thread as on two.
-_SMALL_SEARCH = 1 << 28
 _LEAST_THREAD_PLACES = 64
-# To build scikit-learn's tree takes longer than all distances of so few places: 195 places among
-# 700,000 rows of 8 columns take 0.3 s, with that tree 2.5 s.
-_FEW_PLACES = 512
-# From so many rows of at most so many columns SciPy's tree of sliding midpoints takes less time:
-# around 163 places 300 rows each of 700,000 flights of 8 columns 0.12 s to build and to ask (all
-# distances 0.30), of as many normal rows of 8 columns 0.33 (0.28), but of 16 columns 4 (0.35); of
-# 1,946,334 pressures of 6 columns 0.17 (0.94). Leaves of 16 or 256 rows take 1.1 to 1.5 times as
-# long.
-_MANY_ROWS, _FEW_COLUMNS, _LEAF = 1 << 17, 8, 64
-# So many values of rows are scaled and searched among at once: memory maps of any size take 0.3 GB.
-# Around 195 places of 20 million normal rows of 6 and 10 columns 300 rows each take 5 and 10 s of
-# CPU; all rows at once took 11 and 17 s, and 1.8 and 3.2 GB.
-_VALUES_AT_ONCE = 1 << 24
 # Centres of cells are moved so many times, where that takes at most so many products: a second.
 _MOVES, _MOST_PRODUCTS = 2, 1 << 31
-
-
-def nearest_rows(points, places, count):
-    """Find the rows nearest to each place, nearest first.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    places : ndarray of shape (k, d)
-    count : int
-        At most n.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (k, count)
-    """
-    if not count:
-        return np.empty((len(places), 0), dtype=np.intp)
-    if len(points) > _MANY_ROWS and points.shape[1] <= _FEW_COLUMNS:
-        return _nearest_by_tree(points, places, count)
-    if len(places) > _FEW_PLACES:
-        return _nearest_by_search("auto", points, places, count)
-    middle = points.mean(axis=0)  # squares of distances come from squares of points
-    points, places = points - middle, places - middle
-    if len(places) * len(points) <= _MOST_DISTANCES:
-        return _nearest_of_all(points, places, count)
-    return _nearest_by_search("brute", points, places, count)
-
-
-def nearest_in_table(X, scale, some, count):
-    """Find the rows nearest to some rows of a table, nearest first, in pieces of a large one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Also a memory map, whose pieces are read in their order.
-    scale : ndarray of shape (d,) or Units
-        Units in which distances are taken.
-    some : ndarray of int, shape (k,)
-    count : int
-        At most n.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (k, count)
-    """
-    places, step = scaled_points(X[some], scale), max(count, _VALUES_AT_ONCE // X.shape[1])
-    if len(X) <= step:
-        return nearest_rows(scaled_points(X, scale), places, count)
-    near = _NearSoFar(places, count)
-    for lo in range(0, len(X), step):
-        near.look_among(scaled_points(X[lo : lo + step], scale), lo)
-    return near.rows
+# A second cell counts while its centre is at most so many times as far away as the first. Of 1,000
+# test rows of a function of four columns (3,000 rows) half have a second cell with 1.3, all
+# without: means are then 0.253 and 0.246 deviations off those of the exact process, one cell alone
+# 0.261, and predictions take 1.2 and 1.4 times as long where cells are known.
+_SECOND_REACH = 1.3
 
 
 def scaled_points(X, scale):
     """Return rows in units in which distances are taken, in double precision."""
     return np.asarray(X, dtype=np.float64) / scale
-
-
-class _NearSoFar:
-    """The rows nearest to each place among the pieces that were looked at, nearest first."""
-
-    def __init__(self, places, count):
-        self.places, self.count = places, count
-        self.rows = np.empty((len(places), 0), dtype=np.intp)
-        self.away = np.empty((len(places), 0))
-
-    def look_among(self, points, first):
-        """Look among points of the rows from ``first`` on."""
-        rows = nearest_rows(points, self.places, min(self.count, len(points)))
-        pairs = zip(rows, self.places, strict=True)
-        away = np.stack([((points[own] - place) ** 2).sum(axis=1) for own, place in pairs])
-        rows, away = np.hstack([self.rows, rows + first]), np.hstack([self.away, away])
-        order = np.argsort(away, axis=1, kind="stable")[:, : self.count]
-        self.rows, self.away = (np.take_along_axis(each, order, axis=1) for each in (rows, away))
-
-
-def _nearest_by_tree(points, places, count):
-    tree = cKDTree(points, leafsize=_LEAF, balanced_tree=False, compact_nodes=False)
-    return tree.query(places, [count] if count == 1 else count)[1]
-
-
-def _nearest_by_search(algorithm, points, places, count):
-    from sklearn.neighbors import NearestNeighbors  # a slow import, not always needed
-
-    search = NearestNeighbors(n_neighbors=count, algorithm=algorithm, n_jobs=resolved_jobs(None))
-    with single_openmp_thread(len(places) * points.size <= _SMALL_SEARCH):
-        return search.fit(points).kneighbors(places, return_distance=False)
-
-
-def _nearest_of_all(points, places, count):
-    """Compare squares of all distances, less those of the places, which change no order."""
-    distances = np.einsum("ij,ij->i", points, points) - 2.0 * (places @ points.T)
-    rows = np.argpartition(distances, count - 1, axis=1)[:, :count]
-    order = np.argsort(np.take_along_axis(distances, rows, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(rows, order, axis=1)
 
 
 class NearGroups:
@@ -315,6 +208,80 @@ class RowsAround:
         return self.search.around(places, self.count)
 
 
+@dataclass(frozen=True)
+class Shares:
+    """Rows in cells, and how much each cell counts for its row.
+
+    Parameters
+    ----------
+    n_rows : int
+    row, cell : ndarray of int, shape (k,)
+        All rows at first, each in the cell nearest to it, then some in a second one.
+    weight : ndarray of shape (k,)
+        They sum to 1 for each row.
+    slope : ndarray of shape (k,) or None
+        Of the weights, in a column of the inputs.
+    """
+
+    n_rows: int
+    row: np.ndarray
+    cell: np.ndarray
+    weight: np.ndarray
+    slope: np.ndarray | None = None
+
+    @classmethod
+    def of_one(cls, cell):
+        """Return those of rows that have one cell each."""
+        return cls(len(cell), np.arange(len(cell)), cell, np.ones(len(cell)))
+
+    @classmethod
+    def of_two(cls, first, second, weight, slope=None):
+        """Return those of rows for which a second cell has a weight, 0 where it does not count."""
+        n, also = len(first), np.flatnonzero(weight > 0.0)
+        return cls(
+            n,
+            np.append(np.arange(n), also),
+            np.append(first, second[also]),
+            np.append(1.0 - weight, weight[also]),
+            None if slope is None else np.append(-slope, slope[also]),
+        )
+
+    @property
+    def n_further(self):
+        """Number of rows that are in a second cell."""
+        return len(self.row) - self.n_rows
+
+    def inputs(self, X):
+        """Return the input of each entry."""
+        return X[self.row] if self.n_further else X
+
+    def sums(self, values, weight=None):
+        """Return for each row what its cells say, (n, ...), by their weights."""
+        if not self.n_further and weight is None:
+            return values
+        weight, n = self.weight if weight is None else weight, self.n_rows
+        weighted = weight.reshape(-1, *[1] * (values.ndim - 1)) * values
+        total = weighted[:n].copy()
+        total[self.row[n:]] += weighted[n:]
+        return total
+
+    def moments(self, mean, variance):
+        """Return means, and the largest variances that they may have, given those in each cell."""
+        if not self.n_further:
+            return mean, variance
+        return self.sums(mean), self.sums(np.sqrt(variance)) ** 2
+
+    def joint(self, mean, covariance):
+        """Return means and covariances, (n, n, q), with the variances of `moments`."""
+        if not self.n_further:
+            return mean, covariance
+        mean, variance = self.moments(mean, np.einsum("iiq->iq", covariance))
+        both = self.sums(self.sums(covariance).transpose(1, 0, 2))
+        own = np.einsum("iiq->iq", both)
+        factor = np.sqrt(np.divide(variance, own, out=np.ones_like(own), where=own > 0.0))
+        return mean, both * factor[:, None] * factor
+
+
 class NearestCells:
     """The cell of a test row is the one with the nearest centre.
 
@@ -400,6 +367,54 @@ class NearestCells:
         whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
         return whole, numbers[labels]
+
+
+def nearest_two(points, centres, direction=None):
+    """Return the two cells nearest to each row, and what the second one counts there.
+
+    It has as much weight as the first where both centres are equally near, and none where the third
+    is as near, or where it is far itself.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    centres : ndarray of shape (n_cells, d)
+    direction : ndarray of shape (d,) or None
+        In which slopes of the weights are taken.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n,)
+    weight, slope : ndarray of shape (n,)
+    """
+    points, n = np.ascontiguousarray(points, dtype=np.float64), len(points)
+    ends = np.full(n, len(centres), dtype=np.intp)
+    each, count = np.ones(len(centres), dtype=np.intp), min(3, len(centres))
+    near = nearest_groups(centres, each, points, ends, np.minimum(ends, count), count)
+    if count == 1:
+        return near[:, 0], near[:, 0], np.zeros(n), np.zeros(n)
+    difference = points[:, None] - centres[near]
+    away = np.sqrt(np.einsum("ikj,ikj->ik", difference, difference))
+    moved = np.zeros_like(away)
+    if direction is not None:
+        np.divide(difference @ direction, away, out=moved, where=away > 0.0)
+    return near[:, 0], near[:, 1], *_of_second(away, moved)
+
+
+def _of_second(away, moved):
+    """Return the weights of second cells, and their slopes by those of distances, (n, 2 or 3)."""
+    limit, is_third = _SECOND_REACH * away[:, 0], np.zeros(len(away), dtype=bool)
+    if away.shape[1] == 3:
+        is_third = away[:, 2] < limit
+    room = np.where(is_third, away[:, -1], limit) - away[:, 0]
+    over = away[:, 1] - away[:, 0]
+    counts = over < room
+    part = np.divide(over, room, out=np.ones_like(over), where=counts)
+    share = (1.0 - part) ** 2
+    room_moved = np.where(is_third, moved[:, -1], _SECOND_REACH * moved[:, 0]) - moved[:, 0]
+    part_moved = moved[:, 1] - moved[:, 0] - part * room_moved
+    np.divide(part_moved, room, out=part_moved, where=counts)
+    return share / (1.0 + share), -2.0 * (1.0 - part) * part_moved / (1.0 + share) ** 2
 
 
 def _of_threads(n_rows):

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from .._linalg import single_blas_thread
+from .._parallel import single_blas_thread
 from ..data.clusters import distinct, kmeans, nearest
-from ..data.rows import random_index
+from ..data.column_order import column_order
+from ..data.rows import MERGE_ROWS, random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
 LARGEST_SHARE = 1.5
@@ -44,6 +45,8 @@ class KMeansTree:
     def fit(self, X, rng):
         labels = np.zeros(len(X), dtype=np.intp)
         self.centres, self.children, self.n_blocks = [], [], 0
+        some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
+        order = column_order(some) if len(X) <= MERGE_ROWS else np.arange(some.shape[1])
         if len(X) <= LARGEST_SHARE * self.block_size:
             self.n_blocks = 1
             return labels
@@ -53,7 +56,7 @@ class KMeansTree:
             if len(index) <= LARGEST_SHARE * self.block_size:
                 labels[index] = self._leaf(place)
                 continue
-            branch = self._split(X, index, rng)
+            branch = self._split(X, index, order, rng)
             if branch is None:  # one and the same row, many times
                 parts = np.array_split(index, -(-len(index) // self.block_size))
                 for k, part in enumerate(parts):
@@ -83,18 +86,23 @@ class KMeansTree:
             self.children[parent][k] = node
         return node
 
-    def _split(self, X, index, rng):
-        """Return the branch of each row, or None where the rows cannot be told apart."""
+    def _split(self, X, index, order, rng):
+        """Return the branch of each row, or None where the rows cannot be told apart.
+
+        Centres are drawn from points sorted by their columns in some order.
+        """
         k = int(np.clip(round(len(index) / self.block_size), 2, _MOST_BRANCHES))
         sample = index
         if len(index) > _SAMPLE_PER_BRANCH * k:
             sample = index[np.sort(random_index(len(index), _SAMPLE_PER_BRANCH * k, rng))]
-        points = distinct(np.asarray(X[sample], dtype=np.float64) / self.scale)
+        points = np.asarray(X[sample], dtype=np.float64) / self.scale
+        points = distinct(np.ascontiguousarray(points[:, order]))
         if len(points) == 1:
             return None
         # a partition, not a clustering: a few iterations from any rows are enough
         count = min(k, len(points))
         centres = kmeans(points, count, rng, max_iter=_TREE_ITERATIONS, init="random")
+        centres = np.ascontiguousarray(centres[:, np.argsort(order)])
         branch = self._nearest(X, index, centres)
         used = np.flatnonzero(np.bincount(branch))
         if len(used) == 1:

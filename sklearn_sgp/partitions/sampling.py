@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..data.rows import ConditionedRows, random_index
-from .neighbours import nearest_in_table
+from .search import nearest_in_table
 
 # So few rows are one group, conditioned on nothing: the exact Gaussian process.
 LARGEST_WHOLE = 512

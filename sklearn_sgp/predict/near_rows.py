@@ -7,18 +7,19 @@ import numpy as np
 
 from .._core import _linalg as la
 from .._core._cells import condition
-from .._linalg import blas_threads_for, copy_of, product, transposed
-from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
+from .._core._memory import empty
+from .._linalg import copy_of, product
+from .._parallel import blas_threads_for, group_bounds, map_groups, resolved_jobs, shares_memory
 from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
-from ..partitions.neighbours import NearestCells
+from ..partitions.neighbours import NearestCells, Shares
 from ..partitions.partition import position_of
-from ..partitions.shares import Shares
 from .base import share_left
 from .between_cells import BetweenCells, CellErrors
+from .near_classes import roots_of_classes
 from .near_functional import NearFunctional
 from .near_functions import NearFunctions
 
@@ -42,14 +43,26 @@ class _OwnMoments:
     def __getstate__(self):
         return None
 
-    def of(self, X, compute):
-        """Return the moments at X, which are all training rows."""
-        if self.X is not X:
-            moments = compute()
+    def of(self, rows, compute):
+        """Return the moments of all training rows, of which some may be known already.
+
+        Parameters
+        ----------
+        compute : callable
+            Returns those of some `Rows`.
+        """
+        if self.X is not rows.X:
+            moments = compute(rows) if self.places is None else self._with_the_rest(rows, compute)
             for part in moments:
                 part.flags.writeable = False
-            self.X, self.moments = X, moments
+            self.X, self.moments = rows.X, moments
         return self.moments
+
+    def _with_the_rest(self, rows, compute):
+        rest = np.setdiff1d(np.arange(len(rows)), self.places)
+        order = np.argsort(np.concatenate([self.places, rest]))
+        parts = [self.of_places, *([compute(rows.select(rest))] if len(rest) else [])]
+        return tuple(np.concatenate(part)[order] for part in zip(*parts, strict=True))
 
     def at(self, places, compute):
         """Return the moments at some of the rows, which may be some of those before."""
@@ -177,7 +190,7 @@ class NearRows:
             return self.own.at(places, lambda: self._of_one_cell(rows, n_jobs))
         if len(rows) != len(self.blocks.rows):
             return self._of_one_cell(rows, n_jobs)
-        return self.own.of(rows.X, lambda: self._of_one_cell(rows, n_jobs))
+        return self.own.of(rows, lambda rows: self._of_one_cell(rows, n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
@@ -385,7 +398,9 @@ def _project(posterior, X, bounds, cells):
     """
     a, cross, groups = _projections(posterior, X, bounds, cells)
     if isinstance(cells[0], ClassCell):
-        return a, *_of_classes(posterior, a, cross, groups, bounds, cells)
+        solved = np.empty_like(cross)
+        mean, *shared = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
+        return a, mean, roots_of_classes(posterior, groups, cells, solved, cross, *shared)
     mean, result = [], []
     for number, (precision, own) in enumerate(posterior.by_precision):
         c = cross if number == len(posterior.H) - 1 else cross.copy()
@@ -401,36 +416,12 @@ def _condition(posterior, a, cross, bounds, cells, number, own, solved=None):
     factors = [cell.factors[number] for cell in cells]
     U, error = [factor.U for factor in factors], [factor.error for factor in factors]
     At, whitened_At = [cell.At for cell in cells], [factor.whitened_At for factor in factors]
-    mean = product(a, np.ascontiguousarray(posterior.v_mean[:, own]))
-    b, squares = copy_of(a), np.zeros(len(a))
+    v_mean, squares = np.ascontiguousarray(posterior.v_mean[:, own]), np.zeros(len(a))
+    mean, b = np.empty((len(a), v_mean.shape[1])), empty(a.shape)
+    la.gemm(a, v_mean, mean)
+    b[...] = a
     condition(U, At, whitened_At, error, bounds, a, cross, b, mean, squares, solved)
     return mean, b, squares
-
-
-def _of_classes(posterior, a, cross, groups, bounds, cells):
-    """Return the mean, and the rest for each class in turn (theory, eq. 57).
-
-    With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
-    F_c^T f less.
-    """
-    solved, of_class = np.empty_like(cross), [[] for _ in posterior.H]
-    mean, b, squares = _condition(posterior, a, cross, bounds, cells, 0, slice(None), solved)
-    for cell, (rows, columns, place) in zip(cells, groups, strict=True):
-        f = cell.classes.F_times(transposed(solved[place].reshape(len(rows), len(columns))))
-        own = slice(rows[0], rows[-1] + 1)
-        for c, part in cell.classes.class_noise.members:
-            of_class[c].append((own, f[part], cell.F_At[part]))
-    return mean, _each_class(posterior, b, cross, squares, of_class)
-
-
-def _each_class(posterior, shared_b, shared_c, shared_squares, of_class):
-    for precision, parts in zip(posterior.precisions, of_class, strict=True):
-        b, squares = copy_of(shared_b), shared_squares.copy()
-        for own, f, own_At in parts:
-            la.column_dots(f, f, squares[own])
-            la.gemm(f, own_At, b[own], True, False, -1.0, 1.0)
-        la.trmm_right(b, precision.L_inv, True)
-        yield b, [shared_c, *(f.T for _, f, _ in parts)], squares
 
 
 def _mean_variance(posterior, X, bounds, cells):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._linalg import NotPositiveDefiniteError
+from .._parallel import single_blas_thread
 from ..data.rows import random_index
 from ..engines.base import Problem
 from ..engines.blocks.class_variance import LEAST_HELD_OUT

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.preprocessing import PowerTransformer
 
-from .._linalg import NotPositiveDefiniteError, single_blas_thread
+from .._linalg import NotPositiveDefiniteError
+from .._parallel import single_blas_thread
 from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST

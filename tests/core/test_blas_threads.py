@@ -9,14 +9,15 @@ import pytest
 from conftest import blas_thread_counts as counts
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
-from sklearn_sgp._linalg import (
+from sklearn_sgp._parallel import (
     LEAST_THREADED,
     SingleBlasThread,
     blas_thread_count,
     blas_threads_for,
+    map_groups,
+    resolved_jobs,
     single_blas_thread,
 )
-from sklearn_sgp._parallel import map_groups, resolved_jobs
 from sklearn_sgp.optimize import lbfgs
 
 pytestmark = pytest.mark.usefixtures("two_blas_threads")

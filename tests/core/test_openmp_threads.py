@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from sklearn_sgp._linalg import single_openmp_thread
-from sklearn_sgp.partitions import neighbours
-from sklearn_sgp.partitions.neighbours import nearest_rows
+from sklearn_sgp._parallel import single_openmp_thread
+from sklearn_sgp.partitions import search
+from sklearn_sgp.partitions.search import nearest_rows
 
 OPENMP = [one for one in ThreadpoolController().lib_controllers if one.user_api == "openmp"]
 
@@ -45,7 +45,7 @@ def test_other_threads_keep_their_own():
 def test_neighbours_are_the_same_on_one_thread(monkeypatch, small):
     """How many threads search does not matter to what is found."""
     points = np.random.default_rng(0).normal(size=(400, 3))
-    monkeypatch.setattr(neighbours, "_SMALL_SEARCH", small)
+    monkeypatch.setattr(search, "_SMALL_SEARCH", small)
     found = nearest_rows(points, points[:20], 5)
     away = ((points[:20, None] - points) ** 2).sum(axis=2)
     assert np.array_equal(found, np.argsort(away, axis=1)[:, :5])

@@ -129,3 +129,26 @@ def test_an_output_that_is_not_warped():
     _, joint = warped_covariance(targets, Gaussian(), mean, covariance.copy(), NOISE)
     expected = 1.69 * (covariance[:, :, 0] + NOISE * np.eye(3))
     assert_allclose(joint[:, :, 0], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "noise"),
+    [
+        (Gaussian(), NOISE),
+        (StudentT(2.5), NOISE),
+        (None, NOISE),
+        (
+            HeteroscedasticStudentT(df=4.0),
+            VaryingNoise(np.full((3, 2), -1.0), np.full((3, 2), 0.5)),
+        ),
+    ],
+)
+def test_means_within_a_range_come_with_those_of_all_values(likelihood, noise):
+    """Both means of one pass are those of the warps as they are, and of the warps that are cut."""
+    targets, y = targets_of(TANH, LOG), np.array([[-0.5, 0.2], [3.0, 6.0]])
+    moments = likelihood, np.hstack([MEAN, MEAN[::-1]]), np.hstack([VARIANCE, VARIANCE]), noise
+    own, within = targets.means_within(y, *moments)
+    assert_allclose(own, targets.moments(*moments)[0], rtol=1e-12)
+    cut = targets.with_means_within(y, True)
+    assert_allclose(within, cut.moments(*moments)[0], rtol=1e-12)
+    assert np.abs(own - within).max() > 0.1

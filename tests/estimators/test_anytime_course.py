@@ -168,4 +168,5 @@ def test_a_warm_start_of_robbins_monro_goes_on(toy):
     first = fitted(ours).posterior.H[0]
     ours.fit(*with_labels(toy))
     assert ours.n_steps_ == 6 and fitted(ours).state.progress.n_seen == 6
+    assert ours.n_iter_ == 1  # epochs of this fit alone: three of four blocks
     assert not np.array_equal(first, fitted(ours).posterior.H[0])

@@ -21,10 +21,14 @@ def truth(X):
     return np.sin(6.0 * X[:, 0]) * np.cos(6.0 * X[:, 1]) + fine
 
 
-@pytest.fixture
-def rows(rng):
+def table(rng):
     X, T = rng.uniform(0.0, 2.0, (2400, 2)), rng.uniform(0.0, 2.0, (500, 2))
     return X, truth(X) + 0.05 * rng.standard_normal(2400), T
+
+
+@pytest.fixture
+def rows(rng):
+    return table(rng)
 
 
 def error(model, T):
@@ -33,18 +37,20 @@ def error(model, T):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
 @pytest.mark.parametrize("ends", [(200, 600, 1000, 2400), tuple(range(120, 2401, 120))])
-def test_batches_in_any_split_are_as_good_as_all_rows(rows, model, ends):
-    """Errors fall with the batches, and end where those of one fit are."""
-    X, y, T = rows
-    ours, errors = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model), []
-    whole = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model).fit(X, y)
-    for lo, hi in zip((0, *ends), ends, strict=False):
-        ours.partial_fit(X[lo:hi], y[lo:hi])
-        errors.append(error(ours, T))
-    steps = errors[:: max(1, len(errors) // 4)]
-    assert (np.diff(steps) < 0.0).all()
-    noise = 0.05
-    assert np.hypot(errors[-1], noise) < 1.05 * np.hypot(error(whole, T), noise)
+def test_batches_in_any_split_are_as_good_as_all_rows(model, ends):
+    """Errors fall with the batches, and end where those of one fit are, in the mean of tables."""
+    noise, shares = 0.05, []
+    for seed in range(3):
+        X, y, T = table(np.random.default_rng(seed))
+        ours, errors = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model), []
+        whole = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model).fit(X, y)
+        for lo, hi in zip((0, *ends), ends, strict=False):
+            ours.partial_fit(X[lo:hi], y[lo:hi])
+            errors.append(error(ours, T))
+        steps = errors[:: max(1, len(errors) // 4)]
+        assert (np.diff(steps) < 0.0).all()
+        shares.append(np.hypot(errors[-1], noise) / np.hypot(error(whole, T), noise))
+    assert np.mean(shares) < 1.05
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])

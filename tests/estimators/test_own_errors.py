@@ -66,14 +66,35 @@ def test_errors_follow_precisions_in_models_that_know_their_rows(model, monkeypa
         assert np.abs(turns[5] - turns[4]).max() < np.abs(turns[1] - turns[0]).max()
 
 
-@pytest.mark.parametrize("tails", [2.5, None])
-def test_left_out_rows_tell_whether_many_rows_have_tails(tails, monkeypatch):
-    """Some of them do, in whole cells; without tails there are none to be told."""
+@pytest.mark.parametrize(
+    ("tails", "most_rows"), [(2.5, 600), (None, 600), (2.5, 1600), (None, 1600)]
+)
+def test_left_out_rows_tell_whether_many_rows_have_tails(tails, most_rows, monkeypatch):
+    """Some of them do, in whole cells, or all; without tails there are none to be told."""
     X, y = data(1600, tails=tails)
-    monkeypatch.setattr(NearRows, "most_rows", 600)
+    monkeypatch.setattr(alternation, "_FEW_NEAR_ROWS", 1000)
+    monkeypatch.setattr(NearRows, "most_rows", most_rows)
     fitted = made("vif", "auto", max_iter=5, n_neighbors=40).fit(X, y)
     told = [one for one in fitted.choices_ if one["choice"] == "noise"]
     assert len(told) == 4 and max(one["standard_error"] for one in told) > 0.0
     taken = next(one["candidate"] for one in told if one["taken"])
     assert taken.endswith("StudentT") == (tails is not None)
     assert hasattr(fitted.likelihood_, "df") == (tails is not None)
+
+
+def test_few_rounds_follow_where_left_out_rows_have_chosen(monkeypatch):
+    """Above some thousand rows the precisions of tails need two new functions, not six."""
+    fits, given = [], alternation._given
+
+    def counted(*arguments):
+        fits.append(arguments)
+        return given(*arguments)
+
+    monkeypatch.setattr(alternation, "_given", counted)
+    X, y = data(1600, tails=2.5)
+    made("vif", "student_t", max_iter=3, n_neighbors=40).fit(X, y)
+    n_many = len(fits)
+    fits.clear()
+    monkeypatch.setattr(alternation, "_FEW_NEAR_ROWS", 1000)
+    made("vif", "student_t", max_iter=3, n_neighbors=40).fit(X, y)
+    assert len(fits) == alternation._ROUNDS_OF_NEAR < n_many

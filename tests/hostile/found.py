@@ -486,4 +486,21 @@ FOUND = [
             points=Table(seed=80, n=5, d=60),
         ),
     ),
+    (
+        500000,
+        "TypeError: regressions of grades, which have none, where a first batch is not explained",
+        Case(
+            estimator="StreamingSGPClassifier",
+            parameters=(("likelihood", "ordinal"),),
+            table=Table(n=60, targets="ten classes"),
+        ),
+    ),
+    (
+        520000,
+        "RuntimeWarning: the fourth power of rounding of a constant column, with huge weights",
+        Case(
+            estimator="SVGPClassifier",
+            table=Table(n=13, x_shift=-1e90, targets="two classes", weights="huge"),
+        ),
+    ),
 ]

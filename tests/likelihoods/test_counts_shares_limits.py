@@ -243,3 +243,28 @@ def test_roots_at_ends_of_the_range():
         lambda u, rows: np.tanh(u - shift[rows]), np.zeros(3), np.ones(3), -10.0, 10.0
     )
     assert_allclose(found, [0.0, 10.0, -10.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("function", [np.tanh, np.expm1, lambda u: u**3 + u])
+def test_roots_are_found_by_straight_lines(function):
+    """Smooth functions are asked a few times, far fewer than halves of the range would need."""
+    roots, asked = np.array([0.3, 3.0, -2.0]), []
+
+    def at(u, rows):
+        asked.append(len(rows))
+        return function(u - roots[rows])
+
+    found = increasing_roots(at, np.zeros(3), np.ones(3), -10.0, 10.0)
+    assert_allclose(found, roots, rtol=1e-11)
+    assert len(asked) <= 30
+
+
+def test_the_component_of_limits_is_the_prediction():
+    """The one normal distribution of y has the variance of the prediction."""
+    likelihood = Censored(lower=0.0, upper=1.0, noise_variance=0.2)
+    mean, variance = np.array([[0.1], [0.7], [2.0]]), np.array([[0.3], [0.05], [1.0]])
+    variances, log_weights = likelihood.components(variance)
+    expected = likelihood.moments(mean, variance)[1]
+    assert_allclose(expected, variance + 0.2)
+    assert_allclose(variances(np.array([2, 0])), expected[[2, 0]])
+    assert_array_equal(log_weights, [0.0])

@@ -6,11 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.partitions import chains, neighbours
+from sklearn_sgp.partitions import chains, neighbours, search
 from sklearn_sgp.partitions.blocks import NeighboursChoice
 from sklearn_sgp.partitions.chains import Chain, ChainChoice
-from sklearn_sgp.partitions.neighbours import NearGroups, nearest_in_table, nearest_rows
+from sklearn_sgp.partitions.neighbours import NearGroups
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
+from sklearn_sgp.partitions.search import nearest_in_table, nearest_rows
 
 
 def leaves(points, rng, size=10):
@@ -99,9 +100,9 @@ def test_nearest_of_many_rows(rng, monkeypatch, n_columns, n_places, count):
     """The same rows are the nearest, whether a tree finds them or a search among all."""
     points, places = (rng.standard_normal((n, n_columns)) for n in (2000, n_places))
     expected = nearest_rows(points, places, count)
-    monkeypatch.setattr(neighbours, "_MANY_ROWS", 1000)
+    monkeypatch.setattr(search, "_MANY_ROWS", 1000)
     assert_array_equal(nearest_rows(points, places, count), expected)
-    monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
+    monkeypatch.setattr(search, "_MOST_DISTANCES", 0)
     assert_array_equal(nearest_rows(points, places, count), expected)
 
 
@@ -116,7 +117,7 @@ def test_pieces_of_a_table_have_the_nearest_of_all(rng, monkeypatch, dtype):
     points = X.astype(np.float64) / scale
     away = ((points[None] - points[some][:, None]) ** 2).sum(axis=2)
     for values in (3, 300, 3 * 406):
-        monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", values)
+        monkeypatch.setattr(search, "_VALUES_AT_ONCE", values)
         found = nearest_in_table(X, scale, np.array(some), 20)
         assert_array_equal(found, np.argsort(away, axis=1)[:, :20])
 
@@ -126,7 +127,7 @@ def test_pieces_of_a_table_that_repeats_itself(rng, monkeypatch):
     places = rng.standard_normal((7, 2))
     X, some = places[rng.integers(7, size=900)], np.arange(4)
     for values in (1 << 24, 200):
-        monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", values)
+        monkeypatch.setattr(search, "_VALUES_AT_ONCE", values)
         for row, near in zip(X[some], nearest_in_table(X, np.ones(2), some, 60), strict=True):
             assert len(np.unique(near)) == 60
             assert (X[near] == row).all()
@@ -146,7 +147,7 @@ def test_a_large_table_is_never_copied_as_a_whole(rng, monkeypatch):
             seen.append(len(X[key]))
             return X[key]
 
-    monkeypatch.setattr(neighbours, "_VALUES_AT_ONCE", 200)
+    monkeypatch.setattr(search, "_VALUES_AT_ONCE", 200)
     nearest_in_table(Table(), np.ones(2), np.arange(3), 5)
     assert max(seen) == 100
 
@@ -155,7 +156,7 @@ def test_all_distances_at_once_find_what_a_search_finds(rng, monkeypatch):
     """Few distances are one product, many a search of scikit-learn's."""
     points = rng.standard_normal((700, 5))
     at_once = nearest_rows(points, points[:60], 90)
-    monkeypatch.setattr(neighbours, "_MOST_DISTANCES", 0)
+    monkeypatch.setattr(search, "_MOST_DISTANCES", 0)
     assert_array_equal(nearest_rows(points, points[:60], 90), at_once)
     assert_array_equal(at_once[:, 0], np.arange(60))
 
@@ -261,7 +262,8 @@ def test_later_rows_of_a_chain_are_given_the_nearest_of_many(rng, monkeypatch):
     for g in range(len(blocks.groups), len(near.groups)):
         own, before = near.members(g), near.before[g]
         assert_array_equal(own, every.members(g))
-        assert np.isin(before, every.before[g]).all() and len(before) <= max(30, 2 * len(own))
+        most = max(30, -(-30 // len(own)) * len(own))
+        assert np.isin(before, every.before[g]).all() and len(before) <= most
         fewer += len(before) < len(every.before[g])
         points = near.rows.X / scale
         for row in own:

@@ -73,6 +73,25 @@ def test_of_places_are_computed_once(fitted):
         assert_allclose(some, every[other], rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", [100, 300])
+def test_what_some_places_told_is_part_of_all(fitted, size, monkeypatch):
+    """Moments of all rows after those of some, or of all in another order, take the rest alone."""
+    predictor, rows = fitted
+    expected, asked = predictor.training_moments(rows), []
+    predictor = predictor.ready()
+    places = predictor.drawn(len(rows), size, np.random.RandomState(0))
+    predictor.training_moments(rows.select(places), places)
+    of_one_cell = type(predictor)._of_one_cell
+    monkeypatch.setattr(
+        type(predictor),
+        "_of_one_cell",
+        lambda self, rows, n_jobs: (asked.append(len(rows)), of_one_cell(self, rows, n_jobs))[1],
+    )
+    for one, every in zip(predictor.training_moments(rows), expected, strict=True):
+        assert_allclose(one, every, rtol=1e-9)
+    assert sum(asked) == len(rows) - len(places)
+
+
 def test_are_not_saved(fitted):
     """A pickle, a copy without caches and the predictor of an estimator hold no training row."""
     predictor, rows = fitted

@@ -7,7 +7,7 @@ rows say which are right.
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
+from ..._parallel import single_blas_thread
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.choices import climb

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError, blas_threads_for
+from ..._linalg import NotPositiveDefiniteError
+from ..._parallel import blas_threads_for
 from ...data.rows import ConditionedRows, column_mean_std
 from ...data.winsorize import with_light_tails
 from ...kernels._length_scales import nearness_scales

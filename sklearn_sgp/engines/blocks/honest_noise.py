@@ -20,7 +20,7 @@ from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import shares
 from ...optimize.budget import count_within
-from ...partitions.neighbours import nearest_in_table
+from ...partitions.search import nearest_in_table
 from .composite_learning import CompositeLearning
 from .pace import LEAST_GROUPS, seconds_of_group
 

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from ..._linalg import blas_threads_for
+from ..._parallel import blas_threads_for
 from ..._warnings import warn_caller
 from ...factors.block_factors import Model
 from ...factors.passes import CHUNK

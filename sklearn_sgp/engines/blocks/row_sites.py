@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
 from ..._parallel import map_groups
 from ...data.rows import column_mean_std
 from ...factors.block_factors import LOG_2PI
@@ -79,9 +78,8 @@ def regression_of(rows, parameters, likelihood, rng, n_jobs, known=None):
         for some in np.array_split(numbers, max(1, -(-len(numbers) // _TASK_SITES)))
     ]
     parts = []
-    with single_blas_thread():
-        for result in map_groups(_sites_of_groups, tasks, n_jobs):
-            parts += result
+    for result in map_groups(_sites_of_groups, tasks, n_jobs):
+        parts += result
     n, t = len(rows), rows.y.shape[1]
     precision, shift, scale = np.empty((3, n, t))
     for own, (of_group, log_scale) in zip(near.groups, parts, strict=True):

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError, single_blas_thread
+from ..._linalg import NotPositiveDefiniteError
+from ..._parallel import single_blas_thread
 from ...data.rows import column_mean_std
 from ...kernels._length_scales import nearness_scales
 from ...objectives.near_sites import NearSites

@@ -10,7 +10,8 @@ from functools import reduce
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError, single_blas_thread
+from ..._linalg import NotPositiveDefiniteError
+from ..._parallel import single_blas_thread
 from ...collections.blocks import Renumbered, blocks_of, regrouped
 from ...data.inducing import choose_inducing
 from ...data.rows import column_mean_std

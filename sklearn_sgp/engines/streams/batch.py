@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import single_blas_thread
+from ..._parallel import single_blas_thread
 from ..._warnings import warn_caller
 from ...gp.jitter import warn_about_jitter
 from .beginnings import by_labels, or_elsewhere

@@ -157,9 +157,6 @@ class SiteOnlineBound(OnlineBound):
         prior = self.prior(parameters)
         projection, factors = self._old_factors(prior)
         base, constant = self._base(prior, factors)
-        of_rows = self.of_rows
-        problem, q = of_rows.begun(parameters, prior, start=base, base=base)
-        q, found, bound = problem.ascend(q, of_rows.tol, seconds=of_rows.seconds, base=base)
-        of_rows.keep(problem, found, bound)
+        problem, q, found, bound = self.of_rows.at(parameters, prior, start=base, base=base)
         sums = problem.gradient_sums(q, found, self.with_inputs)
         return bound + constant, self._gradient(sums, projection, factors, q)

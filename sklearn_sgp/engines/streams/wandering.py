@@ -16,6 +16,7 @@ from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
 from ...data.inputs import Inputs
+from ...data.rows import column_mean_spread
 from ...kernels._defaults import starting_length_scale
 from ...kernels._wandering import LEVEL_SPANS, TREND_SPANS, wandering_kernel, wandering_variances
 
@@ -93,10 +94,11 @@ def _with_level(X, column, weight, others):
             yield Exact(a * level + b * trend + others, 1.0 / weight), (a, b)
 
 
-def _of_default_kernel(X, weight, std):
+def _of_default_kernel(X, weight):
     """Yield processes with default kernels."""
+    S = _at_usual_scales(X)
     for share in _SCALE_SHARES:
-        smooth = _smooth(X / (share * starting_length_scale(std)))
+        smooth = _smooth(S / share)
         for noise in _NOISE_RATIOS:
             yield Exact(smooth, noise / weight), None
 
@@ -125,11 +127,14 @@ def kernel_of(rows, column):
 
 def _of_others(X, column):
     """Return covariances of a smooth function of the other columns, 0 where there are none."""
-    std = np.delete(X, column, axis=1).std(axis=0)
-    if not std.any():
-        return 0.0
-    scale = starting_length_scale(np.where(std > 0.0, std, 1.0))
-    return _smooth(np.delete(X, column, axis=1) / scale)
+    others = np.delete(X, column, axis=1)
+    return _smooth(_at_usual_scales(others)) if np.ptp(others, axis=0).any() else 0.0
+
+
+def _at_usual_scales(X):
+    """Return centred inputs in units of the length scales that learning begins with."""
+    center, spread = column_mean_spread(X, None)
+    return (X - center) / starting_length_scale(spread)
 
 
 def _smooth(S):
@@ -152,8 +157,7 @@ def _other(X, weight, column, wanders):
     """Yield the processes that a stream has not."""
     if not wanders:
         return _with_level(X, column, weight, _of_others(X, column))
-    std = X.std(axis=0)
-    return _of_default_kernel(X, weight, np.where(std > 0.0, std, 1.0))
+    return _of_default_kernel(X, weight)
 
 
 class Said(NamedTuple):

@@ -19,7 +19,7 @@ from ...optimize.progress import Trace
 from ..proportions import with_own_scales
 from ..start import shorter_start
 from .candidates import best_start
-from .class_regressions import RegressionInference, regressions_of
+from .class_regressions import RegressionInference, begins_with_regressions, regressions_of
 from .inference import INNER_TOL
 
 # Rows whose labels are looked at, and iterations. With 256 rows as
@@ -50,7 +50,7 @@ def begun_with_regressions(problem, before):
         Than which the bound shall be better.
     """
     likelihood, rows = problem.start.likelihood, problem.rows
-    if problem.trace.clock.left() <= 0.0:
+    if not begins_with_regressions(likelihood) or problem.trace.clock.left() <= 0.0:
         return None
     some = rows.random_subset(_START_ROWS, problem.rng)
     numbers = replace(some, y=np.maximum(some.y, 0.0))  # two classes are -1 and 1

@@ -340,9 +340,7 @@ class SiteInference(RowInference):
         def objective(candidate):
             nonlocal best, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            problem, q = bound.begun(candidate, prior, last.under(prior))
-            q, result, value = problem.ascend(q, bound.tol, seconds=bound.seconds)
-            bound.keep(problem, result, value)
+            problem, q, result, value = bound.at(candidate, prior, last.under(prior))
             sums = problem.gradient_sums(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
                 best, self.kept = value, (q, weight)

@@ -113,6 +113,21 @@ def test_seconds_of_a_group_count_the_rows_that_it_is_conditioned_on(monkeypatch
     np.testing.assert_allclose(each, mean, rtol=1e-6)
 
 
+def test_groups_that_are_affordable_are_those_that_fit_into_the_seconds(monkeypatch):
+    """As many as can be evaluated so often, of those that a pass has; all without a limit."""
+    Machine(monkeypatch)
+    problem = problem_of(*table(), kernel=KERNELS[1], optimizer="auto", max_time=9.0)
+    budget, sample = Budget(problem.trace.clock), CompositeLearning(problem)
+    start = problem.start.parameters
+    each = pace.seconds_of_group(sample.groups(start), start, None)
+    for n_evaluations, n_groups in ((10, 12), (40, 9), (1, sample.n_groups + 5)):
+        seconds = (n_groups + 0.5) * n_evaluations * each
+        found = sample.affordable(start, n_evaluations, seconds, budget)
+        assert found == min(n_groups, sample.n_groups)
+    assert sample.affordable(start, 40, 1e-9, budget) == pace.LEAST_GROUPS
+    assert sample.affordable(start, 40, 1e-9, Budget(Clock())) == sample.n_groups
+
+
 def test_no_round_begins_without_time():
     """A round that could not end is not begun, and learning was cut by the time."""
     trace, score = Trace(Clock()), Score(np.zeros(8), np.ones(8))

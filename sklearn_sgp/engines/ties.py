@@ -1,0 +1,44 @@
+"""The prior of what is learned: it ties what few rows cannot tell apart."""
+
+import numpy as np
+
+from ..kernels._length_scales import scale_places
+from ..kernels.categories._node import category_slots
+from ..optimize.parameters import TiedLengthScales
+from ..optimize.priors import CategoryPlaces, Product, TiedCategories
+
+# Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
+# of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
+_TIES = 4.0
+# Precisions of the prior of categories: of the logarithms of b, of the entries of F, of the scale.
+# With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
+# 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
+_CATEGORY_TIES = (4.0, 4.0, 1.0)
+
+
+def prior_of(choices, expression, spread):
+    """Return the prior that ties what is learned of categories, and length scales, or None.
+
+    Parameters
+    ----------
+    choices : start.Choices
+    expression : Expression
+        The compiled kernel.
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns; 0 for a column of one value.
+    """
+    factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
+    if places:
+        factors.append(TiedCategories(places, _CATEGORY_TIES))
+    if choices.kernel is None and choices.ties_length_scales:
+        factors.append(_ties(expression, np.delete(spread, choices.columns.categorical)))
+    if len(factors) > 1:
+        return Product(tuple(factors))
+    return factors[0] if factors else None
+
+
+def _ties(expression, spread):
+    """Return the prior that ties length scales of columns that vary, where each has its own."""
+    places = [place for place in scale_places(expression) if len(place) == len(spread)]
+    log_std, varies = np.log(np.where(spread > 0.0, spread, 1.0)), np.flatnonzero(spread)
+    return TiedLengthScales(log_std, tuple(places), _TIES, varies)
