@@ -73,6 +73,13 @@ def read_only_copy(array):
     return array
 
 
+# Width of the interval that a lowest target stands for, in deviations of the targets. Where many
+# are zero, the noise among them is not known to vanish: with 0 a positive target there had log
+# densities of -3,000 and less. 400 rows, five kinds of tables with 17 to 59 % zeros, four draws
+# each: -1.06 nats a row, -1.55 with 0, and better for each kind.
+_LOWEST_WIDTH = 1.0
+
+
 def _as_columns(y):
     """Return columns in C order, whose sums have the same rounding whatever y looks like."""
     return np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
@@ -398,6 +405,15 @@ class WarpedTargets(Targets):
 
     def not_below_lowest(self, values):
         return np.maximum(values, self.squeezed(self.lowest))
+
+    def widths(self, rows):
+        """Return widths, (n, t), or 0; the lowest target stands for all that is not above it."""
+        widths, has_lowest = super().widths(rows), np.isfinite(self.lowest)
+        if not has_lowest.any():
+            return widths
+        lowest = self.scaled(np.where(has_lowest, self.lowest, 1.0)[None])
+        is_lowest = has_lowest & (rows.targets <= lowest + GRID)
+        return np.where(is_lowest, np.maximum(widths, _LOWEST_WIDTH), widths)
 
     def warped(self, y):
         return _of_each(self.warps, "__call__", y)

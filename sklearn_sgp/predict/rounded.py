@@ -44,19 +44,21 @@ def log_mean_density(likelihood, y, width, mean, variance, noise):
     Parameters
     ----------
     y, width : ndarray of shape (n, t)
-        In scaled units; where the width of an output is 0, its density at y.
+        In scaled units; where a width is 0, the density at y.
     """
     if not width.any():
         return likelihood.log_predictive_density(y, mean, variance, noise)
     log_p = np.zeros(len(y))
     for own, one, own_noise in each_output(likelihood, noise, y.shape[1]):
         latent = mean[:, own], variance[:, own], own_noise
-        half = 0.5 * width[:, own]
-        if half.any():
-            log_p += log_probability(one, y[:, own] - half, y[:, own] + half, *latent)
-            log_p -= np.log(width[:, own]).ravel()
-        else:
-            log_p += one.log_predictive_density(y[:, own], *latent)
+        is_wide = width[:, own] > 0.0
+        if is_wide.any():
+            half = 0.5 * np.where(is_wide, width[:, own], 1.0)
+            mean_density = log_probability(one, y[:, own] - half, y[:, own] + half, *latent)
+            log_p += np.where(is_wide, mean_density[:, None] - np.log(2.0 * half), 0.0).ravel()
+        if not is_wide.all():
+            density = one.log_predictive_density(y[:, own], *latent)
+            log_p += np.where(is_wide.ravel(), 0.0, density)
     return log_p
 
 

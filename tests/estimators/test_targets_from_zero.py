@@ -10,6 +10,10 @@ from scipy.integrate import quad
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.data.continued_warps import Identity
+from sklearn_sgp.data.positive_warps import FromZero
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.data.targets import Targets
 from sklearn_sgp.metrics import log_density_scorer
 from sklearn_sgp.predict.observations import CombinedMean
 
@@ -143,3 +147,29 @@ def test_mostly_zeros_are_predicted_at_their_level(model, share):
     y = np.where(rng.random(800) < share, 0.0, np.exp(rng.normal(size=800)))
     fitted = clone(model).set_params(likelihood="auto").fit(X, y)
     assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_positive_target_among_zeros_is_not_impossible(seed):
+    """That all rows near by are zero does not tell that there is no noise."""
+
+    def rain(rng, n):
+        X = rng.uniform(size=(n, 3))
+        is_wet = rng.uniform(size=n) < 1.0 / (1.0 + np.exp(-8.0 * (X[:, 0] - 0.6)))
+        return X, np.where(is_wet, rng.gamma(2.0, 1.0 + X[:, 1], n), 0.0)
+
+    X, y = rain(np.random.default_rng(seed), 400)
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    X_new, y_new = rain(np.random.default_rng(100 + seed), 1500)
+    log_p = model.log_density(X_new, y_new)
+    # was -50 and -4.7, with -42,000 and -3,400 for one row; the truth has -1.21 and -1.20
+    assert log_p.mean() > -1.9 and log_p.min() > -200.0
+
+
+def test_lowest_targets_are_no_points():
+    """They stand for an interval about them, as wide as a deviation; others are what they are."""
+    y = np.array([[0.0], [0.0], [1.0], [2.0], [5.0]])
+    warps = [FromZero(Identity(), 0.0, 1e6)]
+    targets = Targets.fit_warped(y, y, None, warps)
+    rows = Rows(np.zeros((5, 1)), targets.warped(y), None, targets.mean, targets.scale)
+    assert_array_equal(targets.widths(rows).ravel(), [1.0, 1.0, 0.0, 0.0, 0.0])

@@ -18,11 +18,15 @@ def surface(n=200, seed=0):
 
 def test_rows_that_may_jump_end_higher(monkeypatch):
     """Without other rows to start from, some stay where principal components put them."""
-    Y, chosen = surface(), {"n_inducing": 20, "max_iter": 200, "random_state": 0}
-    jumping = BayesianGPLVM(2, **chosen).fit(Y)
+    tables, chosen = [surface(seed=k) for k in (1, 2)], {"max_iter": 200, "random_state": 0}
+
+    def ends():
+        models = [BayesianGPLVM(2, n_inducing=20, **chosen).fit(Y) for Y in tables]
+        return np.array([model.objectives_[-1] / 200 for model in models])
+
+    jumping = ends()
     monkeypatch.setattr(solver, "choose_candidates", lambda q, rng: None)
-    staying = BayesianGPLVM(2, **chosen).fit(Y)
-    assert jumping.objectives_[-1] > staying.objectives_[-1] + 0.05 * len(Y)
+    assert (jumping > ends() + 0.05).all()
 
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", None])
