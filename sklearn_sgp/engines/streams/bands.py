@@ -38,14 +38,17 @@ class Fading:
     count: np.ndarray | float = 0.0
     total: np.ndarray | float = 0.0
 
-    def joined(self, values):
-        """Add those of a batch, (n, t), whose order says nothing; NaN where there is none."""
+    def joined(self, values, counts=1.0):
+        """Add those of a batch, (n, t), whose order says nothing; NaN where there is none.
+
+        A row that stands for two counts as two.
+        """
         seen = np.isfinite(values)
-        n, values = seen.sum(axis=0), np.where(seen, values, 0.0)
+        counts = np.where(seen, np.reshape(counts, (-1, 1)), 0.0)
+        n, total = counts.sum(axis=0), (counts * np.where(seen, values, 0.0)).sum(axis=0)
         kept = 0.5 ** (n / _ROWS_REMEMBERED)
-        weight = (1.0 - kept) / (1.0 - 0.5 ** (1.0 / _ROWS_REMEMBERED)) / np.maximum(n, 1)
-        count, total = weight * n, weight * values.sum(axis=0)
-        return Fading(kept * self.count + count, kept * self.total + total)
+        weight = (1.0 - kept) / (1.0 - 0.5 ** (1.0 / _ROWS_REMEMBERED)) / np.where(n > 0.0, n, 1.0)
+        return Fading(kept * self.count + weight * n, kept * self.total + weight * total)
 
 
 NOTHING_TOLD = Fading()
@@ -81,8 +84,9 @@ class Bands:
         left, through = without_own(mean, through, targets, own)
         logs = np.log(np.broadcast_to(function + noise, mean.shape))
         squares = _squares(rows.targets - left, through + rest + noise)
-        usual = np.exp(logs.mean(axis=0))
-        return Bands(self.left_out.joined(squares), self.logs.joined(logs), usual)
+        usual = np.exp(np.average(logs, axis=0, weights=counts))
+        left_out = self.left_out.joined(squares, counts)
+        return Bands(left_out, self.logs.joined(logs, counts), usual)
 
     def in_units(self, factor):
         """Return these for targets that are multiplied by a factor, (t,)."""
@@ -99,7 +103,8 @@ class Bands:
         mean, function = fitted.predictor.moments(_inputs(rows), n_jobs)
         variance = function + _noise(fitted, rows)
         squares = _squares(rows.targets - mean, variance)
-        return told.joined(np.where(variance <= self.usual, squares, np.nan))
+        squares = np.where(variance <= self.usual, squares, np.nan)
+        return told.joined(squares, rows.weights[1])
 
     def share(self, told):
         """Return what of the usual variance there is to be, (t,), in (0, 1].
@@ -127,7 +132,9 @@ def _squares(residuals, variance):
 
 
 def _noise(fitted, rows):
-    return np.asarray(fitted.noise_variance) / rows.weights[1][:, None]
+    """Return the noise of an observation of each row, (n, t) or (n, 1)."""
+    weight, counts = rows.weights
+    return np.asarray(fitted.noise_variance) * (counts / weight.T).T.reshape(len(rows), -1)
 
 
 def _of_places(rows, noise):

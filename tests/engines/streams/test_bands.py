@@ -161,6 +161,23 @@ def test_squares_of_a_batch_count_as_if_rows_came_one_by_one():
     assert_allclose(whole.total / whole.count, 0.3, rtol=1e-12)
 
 
+def test_a_row_of_weight_two_counts_as_two():
+    """Weights and rows that come twice say the same of the bands."""
+    rng = np.random.default_rng(2)
+    X, y = rng.uniform(0.0, 4.0, (30, 1)), rng.standard_normal((30, 1))
+    weight = rng.integers(1, 4, 30)
+    fitted = fixed_inducing(RBF(0.8), inducing=X[::5]).partial_fit(X, y[:, 0])._fitted
+    repeated = np.repeat(np.arange(30), weight)
+    weighted = Rows(X, y, weight.astype(float), 0.0, 1.0)
+    each = Rows(X[repeated], y[repeated], None, 0.0, 1.0)
+    one, other = (Bands().joined(fitted, rows, 0.0, None) for rows in (weighted, each))
+    told = [one.told(fitted, rows, Fading(), None) for rows in (weighted, each)]
+    assert told[0].count > 0.0
+    assert_allclose(one.share(told[0]), other.share(told[1]), rtol=1e-9)
+    assert_allclose(one.usual, other.usual, rtol=1e-12)
+    assert_allclose(told[0].total, told[1].total, rtol=1e-9)
+
+
 def test_missing_rows_are_no_width():
     """NaN does not count."""
     squares = np.array([[1.0, 9.0], [1.0, 2.0], [np.nan, np.nan]])
