@@ -38,7 +38,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
         "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" of each class
         against the rest where three classes and more, with up to 512 rows and 1,536 rows times
-        classes, have left-out rows that these predict better. "probit" and "logit", for two
+        classes, have rows held out that these predict better, unless ``alpha_epsilon`` is given or
+        ``max_time``; a kernel that is held is compared as it is. "probit" and "logit", for two
         classes, are probabilities of one function; so is "ordinal", for classes in the order of
         ``classes_``, with learned thresholds, and an instance of a
         :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.class_targets import ClassLabels
-from ..engines.blocks.class_sites import affords_sites, left_out_score, with_kernel_of_labels
+from ..engines.blocks.class_sites import LabelsHeldOut, affords_sites, is_worth_a_choice
 from ..engines.levels import with_spread_of_levels
 from ..likelihoods._names import against_rest, is_against_rest
+from ..objectives.sites import UnboundedSitesError
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from .steps import rows_of
@@ -15,26 +16,21 @@ from .steps import rows_of
 
 @dataclass(frozen=True)
 class SitesIfBetter:
-    """Takes sites, each class against the rest, where they predict left-out rows better.
+    """Takes sites, each class against the rest, where they predict rows held out better.
 
-    Better than regressions of the labels do, by more than the standard error. There is no choice of
-    two classes, where time is limited, and where sites of all rows cost too much.
+    Better than regressions of the labels do, by more than the standard error. A kernel that is not
+    learned is compared as it is, so that one that sites have found has sites again. There is no
+    choice of two classes, where time is limited, and where sites of all rows cost too much.
     """
 
     def __call__(self, fit):
-        problem, place = fit.problem, fit.y.argmax(axis=1)
-        if not (problem.learns and _may_have_sites(fit, place)):
+        place = fit.y.argmax(axis=1)
+        if not _may_have_sites(fit, place):
             return fit
-        score = left_out_score(fit.fitted, problem.rows, place, problem.settings.n_jobs)
-        own, trace = Tried("regressions of the labels", None, score, 0.0), problem.trace
-        began = trace.clock.elapsed()
-        sites = _with_sites(fit, place)
-        found = with_kernel_of_labels(sites.problem, sites.problem.start.parameters)
-        seconds = trace.clock.elapsed() - began
-        other = Tried("each class against the rest, by sites", None, found.score, seconds)
-        is_better = other.score.is_better(own.score)
-        tell("labels", [own, other], other if is_better else own, trace)
-        return _fitted(sites, fit.fitted, found.result) if is_better else fit
+        try:
+            return _better(fit, place)
+        except KeyboardInterrupt:
+            return replace(fit, fitted=replace(fit.fitted, interrupted=True))
 
 
 def as_regressions(previous):
@@ -45,6 +41,33 @@ def as_regressions(previous):
     if previous is not None and is_against_rest(previous.start.likelihood):
         return replace(previous, parameters=previous.start.parameters)
     return previous
+
+
+def _better(fit, place):
+    """Return the fit, or that with sites."""
+    problem, fitted, trace = fit.problem, fit.fitted, fit.problem.trace
+    judge = LabelsHeldOut(problem)
+    score = judge.of_regressions(problem.rows, fitted.parameters, fitted.start.likelihood)
+    if not is_worth_a_choice(score):
+        return fit
+    own, began = Tried("regressions of the labels", None, score, 0.0), trace.clock.elapsed()
+    sites = _with_sites(fit, place)
+    found = judge.of_sites(sites.problem, climbs=problem.learns)
+    seconds = trace.clock.elapsed() - began
+    other = Tried("each class against the rest, by sites", None, found.score, seconds)
+    result, taken = fit, own
+    if _is_taken(other.score, own.score, problem.learns):
+        try:
+            result, taken = _fitted(sites, fitted, found.result), other
+        except UnboundedSitesError:  # where others could be found: no candidate
+            pass
+    tell("labels", [own, other], taken, trace)
+    return result
+
+
+def _is_taken(score, own, learns):
+    """Return whether sites are better; a kernel that is held suits one or the other."""
+    return score.is_better(own) if learns else score.mean > own.mean
 
 
 def _with_sites(fit, place):
@@ -68,7 +91,10 @@ def _fitted(fit, before, parameters):
         settings=replace(problem.settings, optimizer=None),
         trace=Trace(Clock()),
     )
-    fitted = with_spread_of_levels(fit.engine.fit(held))
+    fitted = fit.engine.fit(held)
+    if fitted.interrupted:
+        raise KeyboardInterrupt  # regressions are whole
+    fitted = with_spread_of_levels(fitted) if problem.learns else fitted
     n_iter, n_steps = before.n_iter + fitted.n_iter, before.n_steps + fitted.n_steps
     fitted = replace(fitted, start=start, n_iter=n_iter, n_steps=n_steps)
     # callbacks that ask for a model see the regressions, by whose recipe they make it
@@ -77,11 +103,12 @@ def _fitted(fit, before, parameters):
 
 
 def _may_have_sites(fit, place):
-    """Return whether there is a choice."""
+    """Return whether there is a choice: none amid a fit, which has a trace of its own."""
     problem, fitted = fit.problem, fit.fitted
     is_whole = fitted.n_used is None and not (problem.trace.stopped or fitted.interrupted)
     return (
         is_whole
+        and problem.trace is fit.trace
         and 2 < len(np.unique(place)) == len(fit.targets.classes)
         and problem.trace.clock.max_time == np.inf
         and affords_sites(problem)

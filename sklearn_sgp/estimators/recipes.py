@@ -162,16 +162,18 @@ def svgp_classifier(model, previous, classes):
 
 def anytime_classifier(model, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    steps, previous = [HoldKernelOfOneClass(), Learn()], as_regressions(previous)
-    pose = PoseProblem(model, previous=previous)
+    steps = [HoldKernelOfOneClass(), Learn()]
     if by_regressions(model):
+        previous = as_regressions(previous)
         encode = EncodeAsRegressions(model, classes, merges)
         if uses_near_rows(model):
             steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(model.inducing, str)))
-            steps += [SitesIfBetter()] if model.likelihood == "auto" else []
+            may_choose = model.likelihood == model.alpha_epsilon == "auto"
+            steps += [SitesIfBetter()] if may_choose else []
     else:
         likelihood_of = partial(near_class_likelihood, model.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
+    pose = PoseProblem(model, previous=previous)
     return Recipe([encode, PlanBlocks(model, previous), pose], steps)
 
 

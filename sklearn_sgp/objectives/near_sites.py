@@ -9,8 +9,9 @@ each by expectation propagation under the exact process (docs/theory.md, section
 from itertools import chain
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from .._linalg import NotPositiveDefiniteError
+from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import group_bounds, map_groups
 from ..factors.gradients import Gradient
 from ..kernels import Groups
@@ -71,15 +72,18 @@ class NearSites:
         values, _ = self._map(_value, range(len(self.groups)), parameters)
         return Score(np.array(values) / self.weights, self.weights)
 
-    def left_out(self, parameters):
-        """Predict each row of the groups, given the others of its group.
+    def predicted(self, parameters):
+        """Predict each group's own rows from the rows before alone.
+
+        A row that is left out by its own site leaves sites of the others that have seen it: with
+        variances of 1,000 such a prediction is far too sure.
 
         Returns
         -------
         mean, variance : ndarray of shape (n, t)
-            Of the functions without the sites of the row, of all that it stands for.
+            Of the functions.
         """
-        _, moments = self._map(_cavities, range(len(self.groups)), parameters)
+        _, moments = self._map(_predicted, range(len(self.groups)), parameters)
         return tuple(map(np.vstack, zip(*moments, strict=True)))
 
     def _map(self, function, chosen, parameters):
@@ -156,26 +160,30 @@ def _value(group, sites, kernel, likelihood, *limits):
     return value, None, ended
 
 
-def _cavities(group, sites, kernel, likelihood, *limits):
-    """Return log evidence of all rows, moments of the own rows without their sites, and sites."""
-    K, found = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))])), []
-    tol, sweeps = limits
+def _predicted(group, sites, kernel, likelihood, tol, sweeps):
+    """Return log evidence of the rows before, moments of the own rows, and sites."""
+    K, k = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))])), group.n_before
+    K_before, found, moments = np.ascontiguousarray(K[:k, :k]), [], []
     for c in range(group.y.shape[1]):
-        begin = Sites.none(len(K)) if sites is None else sites[c]
-        one = likelihood.for_output(c)
+        begin = Sites.none(k) if sites is None else sites[c]
+        observed = group.of_output(c).select(slice(k))
         limits = tol, sweeps[sites is not None]
-        found.append(propagate(K, group.of_output(c), one, begin, *limits))
-    own, further = slice(group.n_before, None), np.maximum(group.counts, 1.0) - 1.0
-    moments = zip(*(_without_all(one, further) for one in found), strict=True)
-    moments = tuple(np.column_stack(columns)[own] for columns in moments)
+        found.append(propagate(K_before, observed, likelihood.for_output(c), begin, *limits))
+        moments.append(_at_others(K, found[-1].sites, group.counts[:k]))
+    moments = tuple(np.column_stack(columns) for columns in zip(*moments, strict=True))
     return sum(one.evidence for one in found), moments, [one.sites for one in found]
 
 
-def _without_all(approximation, further):
-    """Return means and variances without further sites of each row, besides the first one."""
-    (mean, variance), (w, shift) = approximation.cavity, approximation.sites
-    precision = 1.0 / variance - further * w
-    return (mean / variance - further * shift) / precision, 1.0 / precision
+def _at_others(K, sites, counts):
+    """Return means and variances at rows behind those that have sites, by K of all."""
+    repeats = np.maximum(counts, 1.0)
+    precision, shift = repeats * sites.precision, repeats * sites.shift
+    k, root = len(shift), np.sqrt(precision)
+    L = cholesky(np.eye(k) + root[:, None] * K[:k, :k] * root)
+    cross = solve_triangular(L, root[:, None] * K[:k, k:], lower=True)
+    known = solve_triangular(L, root * (K[:k, :k] @ shift), lower=True)
+    mean = K[k:, :k] @ shift - cross.T @ known
+    return mean, np.maximum(np.diagonal(K)[k:] - np.einsum("ij,ij->j", cross, cross), 0.0)
 
 
 def _with_gradient(group, sites, kernel, likelihood, *limits):

@@ -8,7 +8,7 @@ from block_helpers import NEAR_GROUPS, near_pieces
 from dense import assert_gradient, make_case
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.likelihoods import (
     Beta,
     Censored,
@@ -22,7 +22,6 @@ from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 from sklearn_sgp.objectives.expectation_propagation import Observed, Sites, propagate
 from sklearn_sgp.objectives.near_sites import NearSites
 from sklearn_sgp.optimize.parameters import ParameterSpace
-from sklearn_sgp.partitions.sampling import whole_group
 
 
 class LearnedNoise(Likelihood):
@@ -141,19 +140,22 @@ def test_sites_begin_where_they_ended():
     assert_allclose(evidence(case.parameters)[0], first, rtol=1e-4)
 
 
-def test_rows_that_are_left_out_take_all_their_sites_along():
-    """A row is predicted as if it were not there, by the sites of the others at the fixed point."""
+def test_own_rows_are_predicted_from_the_rows_before_alone():
+    """Predictions are those of the exact process given the sites of the rows before, by solving."""
     case, rng = make_case(t=1), np.random.RandomState(1)
     y, counts = rng.choice([-1.0, 1.0], (len(case.X), 1)), rng.choice([1.0, 2.0, 3.0], len(case.X))
-    rows = Rows(case.X, y, counts, np.zeros(1), np.ones(1))
-    evidence = NearSites([whole_group(rows)], Probit(0.3), tol=1e-9)
-    parameters = case.parameters
-    mean, variance = evidence.left_out(parameters)
-    K, counts = case.kernel(case.X), rows.weights[1]
-    sites = propagate(K, Observed(y, counts), Probit(0.3), Sites.none(len(K)), 1e-9).sites
-    for i in range(0, len(K), 3):
-        others = np.delete(np.arange(len(K)), i)
-        noise = 1.0 / (counts * sites.precision)[others]
-        A = np.linalg.solve(K[np.ix_(others, others)] + np.diag(noise), K[others, i])
-        assert_allclose(mean[i, 0], A @ (sites.shift / sites.precision)[others], rtol=1e-5)
-        assert_allclose(variance[i, 0], K[i, i] - A @ K[others, i], rtol=1e-5)
+    rows, K = Rows(case.X, y, counts, np.zeros(1), np.ones(1)), case.kernel(case.X)
+    before, own = np.arange(1, len(K)), np.array([0, len(K) - 1])
+    before = np.setdiff1d(before, own)
+    evidence = NearSites([ConditionedRows(rows, ((before, own),))], Probit(0.3), tol=1e-9)
+    mean, variance = evidence.predicted(case.parameters)
+    K_before, counts = K[np.ix_(before, before)], rows.weights[1][before]
+    observed = Observed(y[before], counts)
+    sites = propagate(K_before, observed, Probit(0.3), Sites.none(len(before)), 1e-9).sites
+    noise = np.diag(1.0 / (counts * sites.precision))
+    A = np.linalg.solve(K_before + noise, K[np.ix_(before, own)])
+    assert_allclose(mean[:, 0], A.T @ (sites.shift / sites.precision), rtol=1e-5)
+    cross = np.einsum("ij,ij->j", A, K[np.ix_(before, own)])
+    assert_allclose(variance[:, 0], np.diagonal(K)[own] - cross, rtol=1e-5)
+    again = evidence.predicted(case.parameters)
+    assert_allclose(again[0], mean, rtol=1e-6)

@@ -161,9 +161,10 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 
     problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
-    rounds = []
+    rounds, tried = [], []
 
     def trial(self, task, parameters, *_):
+        tried.append(task.start.kernel)
         is_usual = parameters is problem.start.parameters or parameters is other.start.parameters
         value = second if task.start.kernel == ROUGH else 1.0
         return parameters, 1, score(value if is_usual else -1.0)
@@ -177,6 +178,10 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
     start, _, _ = learned(both)
     assert len(rounds) == finalists
     assert start.kernel == (ROUGH if finalists else SMOOTH)
+    rounds.clear(), tried.clear()
+    starts, sample = [both.start, other.start], composite_learning.CompositeLearning(both)
+    n_iter = candidates.best_start(both, sample, starts, Budget(both.trace.clock))[3]
+    assert n_iter == len(tried) + len(rounds)  # one for each
 
 
 @ANY_BANDS
