@@ -305,6 +305,7 @@ class _WithBatches:
     n_shifts_: int
 
 class StreamingSGPRegressor(_WithBatches, _Regressor):
+    band_scale_: float | _Array
     mixing_: _Array | None
     output_correlation_: _Array | None
     def __init__(

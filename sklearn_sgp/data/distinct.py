@@ -87,17 +87,22 @@ class DistinctRows:
         places, inverse = np.unique(places, return_inverse=True)
         weight, y = rows.weights[0], rows.targets
         each = np.broadcast_to(weight if weight.ndim == 2 else weight[:, None], y.shape)
-        mass = _sums(inverse, each)
+        mass = group_sums(inverse, each)
         if not (mass > 0.0).all():
             return None
-        means = _sums(inverse, each * y) / mass
+        means = group_sums(inverse, each * y) / mass
         within = (each * (y - means[inverse]) ** 2).sum(axis=0)
         mass = mass if weight.ndim == 2 else mass[:, 0]
         X = np.ascontiguousarray(Z[places], dtype=np.float64)
         return cls(X, places, mass, means, within, rows.total_weight)
 
 
-def _sums(inverse, values):
+def same_places(X):
+    """Return numbers (n,), from 0 on, that are equal where rows of X are."""
+    return np.unique(_signless(X), axis=0, return_inverse=True)[1].ravel()
+
+
+def group_sums(inverse, values):
     """Return the sums of the columns of values over rows with equal inputs."""
     inverse = inverse.ravel()
     return np.column_stack([np.bincount(inverse, weights=column) for column in values.T])

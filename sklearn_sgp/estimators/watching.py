@@ -67,8 +67,10 @@ def _can_shift(model, fitted):
 
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
-    log_p = _log_density(model, fitted, rows)
-    return fitted.state.watch.scored(np.average(log_p, weights=rows.weights[1]))
+    log_p, state = _log_density(model, fitted, rows), fitted.state
+    told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
+    watch = replace(state.watch, told=told)
+    return watch.scored(np.average(log_p, weights=rows.weights[1]))
 
 
 def _log_density(model, fitted, rows):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engines.base import Fitted
+from ..predict.rescaled import ScaledDraws
 
 # Bounds: deviations that are wrong by more than ten times have another cause, such as targets
 # that are an exact function of the inputs.
@@ -91,25 +92,3 @@ class VarianceScale:
     def of_functions(self, functions, mean):
         """Scale the deviations of functions that were drawn from their means."""
         return ScaledDraws(functions, mean, self)
-
-
-class ScaledDraws:
-    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
-
-    Parameters
-    ----------
-    mean : callable
-        Their means at X, (n, t).
-    """
-
-    def __init__(self, functions, mean, scale):
-        self.functions, self.mean, self.scale = functions, mean, scale
-
-    @property
-    def n_features(self):
-        """Number of columns of X."""
-        return self.functions.n_features
-
-    def __call__(self, X):
-        mean = self.mean(X)[:, :, None]
-        return mean + self.scale.at(X, 1)[:, :, None] * (self.functions(X) - mean)

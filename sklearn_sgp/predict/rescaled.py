@@ -68,3 +68,25 @@ class Rescaled:
         return self.scale.of_functions(
             self.predictor.functions(n_samples, rng), self.predictor.mean_at
         )
+
+
+class ScaledDraws:
+    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
+
+    Parameters
+    ----------
+    mean : callable
+        Their means at X, (n, t).
+    """
+
+    def __init__(self, functions, mean, scale):
+        self.functions, self.mean, self.scale = functions, mean, scale
+
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.functions.n_features
+
+    def __call__(self, X):
+        mean = self.mean(X)[:, :, None]
+        return mean + self.scale.at(X, 1)[:, :, None] * (self.functions(X) - mean)

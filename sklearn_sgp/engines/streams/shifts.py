@@ -11,6 +11,7 @@ from ..._warnings import warn_caller
 from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
+from .bands import NO_BANDS
 from .waiting import NONE_WAITING
 from .watch import LEAST_ROWS, Alone, Gathered, near_others
 
@@ -350,6 +351,7 @@ def answered(fitted, answer, alone=()):
         begins_anew=answer.begins_anew,
         initial_rows=None,
         waiting=NONE_WAITING,
+        bands=NO_BANDS,
     )
     return replace(
         fitted,

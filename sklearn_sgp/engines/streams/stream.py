@@ -15,6 +15,7 @@ from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, lear
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..levels import with_spread_of_levels
+from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .inducing import StreamInducing
 from .plan import LEAST_POWER, StreamPlan
@@ -162,6 +163,8 @@ class StreamState:
         Whether the next batch is to begin at the starting values, as nothing is what it was.
     waiting : Waiting
         Rows that kernel and noise are to be learned from with later ones.
+    bands : Bands
+        How far left-out rows were from their predictions; of none where bands are what they are.
     """
 
     weight_seen: float
@@ -174,6 +177,7 @@ class StreamState:
     watch: Watch = UNWATCHED
     begins_anew: bool = False
     waiting: Waiting = NONE_WAITING
+    bands: Bands = NO_BANDS
 
     keeps_rows = False
     labels = None  # of blocks
@@ -186,6 +190,12 @@ class StreamState:
     def attributes(self):
         """Fitted attributes of an estimator."""
         return self.watch.attributes
+
+    @property
+    def band_share(self):
+        """Share of the usual variance that there is to be, and that variance, scaled, each (t,)."""
+        share = self.bands.share(self.watch.told)
+        return np.where(self.is_established, share, 1.0), self.bands.usual
 
     @property
     def is_established(self):
@@ -277,6 +287,8 @@ class Stream:
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else problem.start
+        if self._measures_bands(fitted, problem):
+            state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         return replace(fitted, start=start, state=state)
 
@@ -307,9 +319,24 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
+        if self._measures_bands(fitted, problem):
+            state = replace(state, bands=self._bands(state.bands, more, problem))
         more = with_spread_of_levels(more) if plan.learns else more
         start = fitted.start if fitted.parameters.has_features else more.start
         return replace(more, start=start, state=state)
+
+    def _measures_bands(self, fitted, problem):
+        """Return whether there is one noise, which is learned; what is given has its own bands."""
+        parameters, varies = fitted.parameters, problem.noise_differs or fitted.noise.differs
+        is_plain = fitted.likelihood.conjugate and not parameters.mixes_outputs
+        is_plain = is_plain and not (parameters.has_features or varies)
+        learns = problem.settings.optimizer is not None
+        return is_plain and learns and fitted.start.space.learns("log_noise")
+
+    def _bands(self, bands, fitted, problem):
+        """Return `Bands` with the rows of a batch that was learned from."""
+        n_jobs = problem.settings.n_jobs
+        return bands.joined(fitted, problem.rows, self.alpha_divergence, n_jobs)
 
     def _may_keep(self, problem):
         """Return whether rows are kept to begin with more, though they are enough to go on."""

@@ -92,7 +92,8 @@ def in_other_units(fitted, change):
     )
     waiting = fitted.state.waiting.in_units(change.factor)
     watch = fitted.state.watch.in_units(change.factor)
-    state = replace(fitted.state, ones=share * ones, waiting=waiting, watch=watch)
+    bands = fitted.state.bands.in_units(change.factor)
+    state = replace(fitted.state, ones=share * ones, waiting=waiting, watch=watch, bands=bands)
     return replace(fitted, parameters=parameters, predictor=predictor, state=state)
 
 

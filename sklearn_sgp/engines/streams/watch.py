@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from ...data.targets import read_only_copy
 from ...data.winsorize import MAD
+from .bands import NOTHING_TOLD, Fading
 
 # Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
 _PRIOR_BATCHES = 4.0
@@ -253,6 +254,8 @@ class Watch:
         Shares of the last batches that were in their bands.
     is_narrow : bool
         Whether bands were told to be too narrow, and have not held what they say since.
+    told : Fading
+        Squared standardised residuals of rows before they were learned from; see `bands.Bands`.
     """
 
     densities: tuple = ()
@@ -265,6 +268,7 @@ class Watch:
     fading: tuple = ()
     held: tuple = ()
     is_narrow: bool = False
+    told: Fading = NOTHING_TOLD
 
     @property
     def attributes(self):
@@ -345,8 +349,8 @@ class Watch:
 
     def forgetting(self):
         """Begin anew to learn what is usual."""
-        n_shifts = self.n_shifts + 1
-        return replace(self, n_shifts=n_shifts, levels=None, scales=None, close=False, held=())
+        usual = {"levels": None, "scales": None, "close": False, "held": (), "told": NOTHING_TOLD}
+        return replace(self, n_shifts=self.n_shifts + 1, **usual)
 
 
 UNWATCHED = Watch()

@@ -1,0 +1,148 @@
+"""How wide the bands of a stream are, as far as its rows vouch for narrower ones.
+
+What inducing inputs leave unexplained, k - q, the bound counts as noise, and predictions have it
+once more; a function without noise meets a floor of it; and a smooth function is one draw of the
+few directions that are left, which may be a hundredth of what is expected.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import chdtri
+
+from ...data.distinct import group_sums, same_places
+from ...data.inputs import Inputs
+from ...data.scaling import GRID
+from ...gp.posterior import without_own
+
+# After so many rows those before count half. With 70, 100, 150 and 300 rows 97.4, 97.0, 96.6 and
+# 96.1 % of 800 random streams (noise of 1e-6 to 10 of the function's deviation) had .75 to .99 of
+# new rows in their 90 % bands; 87.6 % had without narrower bands. Twelve streams with one row in
+# fifty far off had 0.009, 0.002 and 0.001 nats a row less with 70, 100 and 150 rows; six with one
+# in two hundred, at random places, 0.041, 0.013 and 0.006 less with 100, 200 and 300.
+_ROWS_REMEMBERED = 150.0
+# Bands are as narrow as squares say with this probability to be wide enough: what is right keeps
+# its bands, and few rows vouch for little. Log densities of these streams were 0.12 nats higher.
+_TRUST = 0.95
+
+
+@dataclass(frozen=True)
+class Fading:
+    """Sum of numbers of rows, of each output; those long ago count less.
+
+    Parameters
+    ----------
+    count, total : ndarray of shape (t,), or 0.0
+    """
+
+    count: np.ndarray | float = 0.0
+    total: np.ndarray | float = 0.0
+
+    def joined(self, values, counts=1.0):
+        """Add those of a batch, (n, t), whose order says nothing; NaN where there is none.
+
+        A row that stands for two counts as two.
+        """
+        seen = np.isfinite(values)
+        counts = np.where(seen, np.reshape(counts, (-1, 1)), 0.0)
+        n, total = counts.sum(axis=0), (counts * np.where(seen, values, 0.0)).sum(axis=0)
+        kept = 0.5 ** (n / _ROWS_REMEMBERED)
+        weight = (1.0 - kept) / (1.0 - 0.5 ** (1.0 / _ROWS_REMEMBERED)) / np.where(n > 0.0, n, 1.0)
+        return Fading(kept * self.count + weight * n, kept * self.total + weight * total)
+
+
+NOTHING_TOLD = Fading()
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Keep what the rows that were learned from say of the bands.
+
+    Parameters
+    ----------
+    left_out : Fading
+        Squared standardised residuals of rows without what they, and others at their places, say
+        of themselves.
+    logs : Fading
+        Of the variances of these rows, noise included, scaled.
+    usual : ndarray of shape (t,), or 0.0
+        Geometric mean of these variances in the last batch.
+    """
+
+    left_out: Fading = NOTHING_TOLD
+    logs: Fading = NOTHING_TOLD
+    usual: np.ndarray | float = 0.0
+
+    def joined(self, fitted, rows, alpha, n_jobs):
+        """Add rows that were learned from."""
+        inputs, (weight, counts) = _inputs(rows), rows.weights
+        mean, function = fitted.predictor.moments(inputs, n_jobs)
+        through = fitted.predictor.through_inducing(inputs, n_jobs)
+        rest, noise = np.maximum(function - through, 0.0), _noise(fitted, rows)
+        each = np.asarray(fitted.noise_variance) / weight.reshape(len(rows), -1)
+        targets, own = _of_places(rows, each + alpha * rest / counts[:, None])
+        left, through = without_own(mean, through, targets, own)
+        logs = np.log(np.broadcast_to(function + noise, mean.shape))
+        squares = _squares(rows.targets - left, through + rest + noise)
+        usual = np.exp(np.average(logs, axis=0, weights=counts))
+        left_out = self.left_out.joined(squares, counts)
+        return Bands(left_out, self.logs.joined(logs, counts), usual)
+
+    def in_units(self, factor):
+        """Return these for targets that are multiplied by a factor, (t,)."""
+        logs = replace(self.logs, total=self.logs.total + 2.0 * np.log(factor) * self.logs.count)
+        return replace(self, logs=logs, usual=self.usual * factor**2)
+
+    def told(self, fitted, rows, told, n_jobs):
+        """Add rows before they are learned from, where bands could be narrower, to some squares.
+
+        Beyond other rows the stream says itself that it knows less.
+        """
+        if not np.any(self.usual):
+            return told
+        mean, function = fitted.predictor.moments(_inputs(rows), n_jobs)
+        variance = function + _noise(fitted, rows)
+        squares = _squares(rows.targets - mean, variance)
+        squares = np.where(variance <= self.usual, squares, np.nan)
+        return told.joined(squares, rows.weights[1])
+
+    def share(self, told):
+        """Return what of the usual variance there is to be, (t,), in (0, 1].
+
+        What is less than it was when these rows came has been made narrower already.
+        """
+        count = self.left_out.count + told.count
+        total = self.left_out.total + told.total
+        before = np.exp(self.logs.total / np.maximum(self.logs.count, 1.0))
+        less = np.maximum(before / np.maximum(self.usual, np.finfo(np.float64).tiny), 1.0)
+        at_most = less * total / chdtri(np.maximum(count, 1.0), _TRUST)
+        return np.where(count >= 1.0, np.minimum(at_most, 1.0), 1.0)
+
+
+NO_BANDS = Bands()
+
+
+def _inputs(rows):
+    return Inputs(np.asarray(rows.X, dtype=np.float64))
+
+
+def _squares(residuals, variance):
+    """Return squared standardised residuals of targets that are rounded to a grid."""
+    return np.maximum(residuals**2, GRID**2) / variance
+
+
+def _noise(fitted, rows):
+    """Return the noise of an observation of each row, (n, t) or (n, 1)."""
+    weight, counts = rows.weights
+    return np.asarray(fitted.noise_variance) * (counts / weight.T).T.reshape(len(rows), -1)
+
+
+def _of_places(rows, noise):
+    """Return means of targets at the place of each row, and the noise of such a mean, (n, t)."""
+    place, targets = same_places(rows.X), rows.targets
+    seen = ~np.isnan(targets)
+    precision = np.where(seen, 1.0 / noise, 0.0)
+    total = group_sums(place, precision)
+    mean = group_sums(place, precision * np.where(seen, targets, 0.0))
+    total = np.where(total > 0.0, total, np.nan)
+    return (mean / total)[place], (1.0 / total)[place]

@@ -1,0 +1,248 @@
+"""How wide a stream's bands are, as rows vouch for narrower ones."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2
+from sklearn.gaussian_process.kernels import RBF
+from stream_helpers import batches, fixed, taught
+
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.inputs import Inputs
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams.bands import Bands, Fading
+
+pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # noise that falls
+
+
+def smooth_stream(rng, **options):
+    """A stream of a function without noise, in batches of random rows, and other rows of it."""
+    X = rng.uniform(0.0, 6.0, (600, 1))
+    y = np.sin(X[:, 0]) + np.cos(1.7 * X[:, 0])
+    model = StreamingSGPRegressor(n_inducing=25, random_state=0, **options)
+    return taught(model, batches(X[:400], y[:400], 100, 200, 300)), X[400:], y[400:]
+
+
+def own_variance(model, X):
+    """Variances of new observations that the posterior has, in units of y."""
+    fitted = model._fitted
+    variance = fitted.predictor.moments(Inputs(X))[1].ravel() + fitted.noise_variance
+    return model.y_scale_**2 * variance
+
+
+# Their width
+
+
+def test_bands_of_a_function_without_noise_are_narrow():
+    """Noise has a floor; errors far below it have deviations of their own size in every draw."""
+    for seed in range(6):
+        model, X, y = smooth_stream(np.random.default_rng(seed))
+        mean, std = model.predict(X, return_std=True)
+        assert np.mean((y - mean) ** 2 / own_variance(model, X)) < 0.02
+        assert 0.25 <= np.mean(((y - mean) / std) ** 2) <= 2.0
+
+
+def test_far_from_the_rows_bands_stay_as_wide(rng):
+    """Rows vouch for the usual variance alone: far away no more than it is missing."""
+    model, X, _ = smooth_stream(rng)
+    far = np.array([[-4.0], [14.0]])
+    _, std = model.predict(far, return_std=True)
+    own = own_variance(model, far)
+    usual = model._fitted.state.bands.usual * model.y_scale_**2
+    less = np.broadcast_to((1.0 - model.band_scale_**2) * usual, own.shape)
+    assert_allclose(own - std**2, less, rtol=1e-6)
+    assert (std**2 > 0.99 * own).all()
+    assert (usual < 1e-3 * own).all()
+    assert (model.predict(X, return_std=True)[1] ** 2 < 0.2 * own_variance(model, X)).all()
+
+
+def test_right_bands_are_not_touched(rng):
+    """Where noise is what it is taken for the factor is 1, and predictions are the posterior's."""
+    X = rng.uniform(0.0, 6.0, (800, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(800)
+    model = taught(StreamingSGPRegressor(n_inducing=25, random_state=0), batches(X, y, 200, 400))
+    assert model.band_scale_ == 1.0
+    assert_allclose(model.predict(X, return_std=True)[1] ** 2, own_variance(model, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"optimizer": None}, {"noise_variance": 1e-6, "noise_variance_bounds": "fixed"}],
+    ids=["nothing learned", "noise given"],
+)
+def test_what_is_given_has_its_own_bands(options, rng):
+    """Without a noise that is learned the bands are those of the posterior."""
+    model, X, _ = smooth_stream(rng, **options)
+    assert model.band_scale_ == 1.0
+    assert_allclose(model.predict(X, return_std=True)[1] ** 2, own_variance(model, X), rtol=1e-12)
+
+
+def test_everything_predicted_has_the_same_bands(rng):
+    """Covariances, draws, quantiles and densities agree with the deviations of `predict`."""
+    model, X, y = smooth_stream(rng)
+    X, y = X[:6], y[:6]
+    mean, std = model.predict(X, return_std=True)
+    own = model.predict(X, return_std=True, include_noise=False)[1]
+    _, covariance = model.predict(X, return_cov=True)
+    assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
+    assert_allclose(
+        model.predict_quantiles(X, [0.5, 0.95])[:, 1], mean + 1.6448536 * std, rtol=1e-7
+    )
+    expected = -0.5 * np.log(2.0 * np.pi * std**2) - 0.5 * ((y - mean) / std) ** 2
+    assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
+    draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
+    assert_allclose(draws.std(axis=1), own, rtol=0.08)
+
+
+def test_a_saved_stream_has_its_bands_and_goes_on(rng):
+    """After a pickle bands are the same to the last bit, and so they are after the next batch."""
+    model, X, y = smooth_stream(rng)
+    loaded = pickle.loads(pickle.dumps(model))
+    for each in (model, loaded):
+        each.partial_fit(X[:60], y[:60])
+    assert loaded.band_scale_ == model.band_scale_ < 1.0
+    assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
+
+
+def test_bands_follow_the_units_of_y(rng):
+    """A factor of y, and a constant, change deviations by the factor alone."""
+    X = rng.uniform(0.0, 6.0, (300, 1))
+    y = np.column_stack([np.sin(X[:, 0]), np.sin(X[:, 0]) + 0.2 * rng.standard_normal(300)])
+    one, other = (
+        taught(StreamingSGPRegressor(n_inducing=25, random_state=0), batches(X, each, 100, 200))
+        for each in (y, 4.0 * y + 8.0)
+    )
+    assert one.band_scale_.shape == (2,)
+    assert_allclose(other.band_scale_, one.band_scale_, rtol=1e-3)
+    first, second = (model.predict(X, return_std=True)[1] for model in (one, other))
+    assert_allclose(second, 4.0 * first, rtol=1e-3)
+
+
+# What they are made of
+
+
+def test_left_out_rows_are_those_of_a_stream_without_them():
+    """Squares are of predictions by all rows at other places, those of the old batch included."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.uniform(0.0, 4.0, (12, 1)), 2, axis=0)
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(24)
+    Z = rng.uniform(0.0, 4.0, (6, 1))
+    options = {"inducing": Z, "kernel": RBF(0.8), "noise_variance": 0.05}
+    model = taught(fixed_inducing(**options), batches(X, y, 12))
+    rows = Rows(X[12:], y[12:, None], None, 0.0, 1.0)
+    learned = StreamingSGPRegressor(RBF(0.8), noise_variance=0.05).fit(X[:12], y[:12])
+    fitted = replace(model._fitted, start=learned._fitted.start)
+    bands = Bands().joined(fitted, rows, 0.0, None)
+    squares = []
+    for place in range(12, 24, 2):
+        others = np.delete(np.arange(12, 24), [place - 12, place - 11])
+        less = taught(fixed_inducing(**options), [(X[:12], y[:12]), (X[others], y[others])])
+        mean, std = less.predict(X[place : place + 2], return_std=True)
+        squares.append((y[place : place + 2] - mean) ** 2 / std**2)
+    expected = Fading().joined(np.ravel(squares)[:, None])
+    assert_allclose(bands.left_out.total, expected.total, rtol=1e-6)
+
+
+def fixed_inducing(kernel, **options):
+    """A stream that learns nothing, with given inducing inputs."""
+    return fixed(optimize_inducing=False, **options).set_params(kernel=kernel)
+
+
+def test_squares_of_a_batch_count_as_if_rows_came_one_by_one():
+    """Any split has the same count, and the same total where rows are all alike."""
+    whole = Fading().joined(np.full((50, 1), 0.3))
+    parts = Fading()
+    for n in (1, 9, 40):
+        parts = parts.joined(np.full((n, 1), 0.3))
+    assert_allclose([parts.count, parts.total], [whole.count, whole.total], rtol=1e-12)
+    assert_allclose(whole.total / whole.count, 0.3, rtol=1e-12)
+
+
+def test_a_row_of_weight_two_counts_as_two():
+    """Weights and rows that come twice say the same of the bands."""
+    rng = np.random.default_rng(2)
+    X, y = rng.uniform(0.0, 4.0, (30, 1)), rng.standard_normal((30, 1))
+    weight = rng.integers(1, 4, 30)
+    fitted = fixed_inducing(RBF(0.8), inducing=X[::5]).partial_fit(X, y[:, 0])._fitted
+    repeated = np.repeat(np.arange(30), weight)
+    weighted = Rows(X, y, weight.astype(float), 0.0, 1.0)
+    each = Rows(X[repeated], y[repeated], None, 0.0, 1.0)
+    one, other = (Bands().joined(fitted, rows, 0.0, None) for rows in (weighted, each))
+    told = [one.told(fitted, rows, Fading(), None) for rows in (weighted, each)]
+    assert told[0].count > 0.0
+    assert_allclose(one.share(told[0]), other.share(told[1]), rtol=1e-9)
+    assert_allclose(one.usual, other.usual, rtol=1e-12)
+    assert_allclose(told[0].total, told[1].total, rtol=1e-9)
+
+
+def test_missing_rows_are_no_width():
+    """NaN does not count."""
+    squares = np.array([[1.0, 9.0], [1.0, 2.0], [np.nan, np.nan]])
+    found = Fading().joined(squares)
+    assert_allclose(found.total / found.count, [1.0, 5.5])
+    assert_allclose(found.count, Fading().joined(squares[:2]).count)
+
+
+def test_the_share_is_an_upper_limit():
+    """Of right rows, n in number, the variance is above it with a probability of 0.05."""
+    rng = np.random.default_rng(1)
+    n = 8
+    shares = np.array(
+        [
+            vouched(n, 0.01 * (rng.standard_normal(n) ** 2).sum()).share(Fading()).item()
+            for _ in range(2000)
+        ]
+    )
+    assert 0.03 < np.mean(shares < 0.01) < 0.07
+    assert_allclose(vouched(8, 0.08).share(Fading()), 0.08 / chi2.ppf(0.05, 8))
+    assert Bands().share(Fading()) == 1.0
+
+
+def vouched(n, total, before=1.0):
+    """Bands of n rows with a sum of squares, whose usual variance was once another than 1."""
+    sums = (Fading(np.array([float(n)]), np.array([each])) for each in (total, n * np.log(before)))
+    return Bands(*sums, np.ones(1))
+
+
+def test_what_a_stream_has_made_narrower_itself_is_not_made_so_twice():
+    """Squares in variances that were k times those of now count k times, those of less once."""
+    share = vouched(40, 4.0).share(Fading())
+    assert_allclose(vouched(40, 4.0, before=3.0).share(Fading()), 3.0 * share)
+    assert_allclose(vouched(40, 4.0, before=0.2).share(Fading()), share)
+    assert vouched(40, 4.0, before=50.0).share(Fading()) == 1.0
+
+
+def test_a_change_of_units_changes_no_share(rng):
+    """Variances, and what they were, have a factor's square; the share has none."""
+    bands = smooth_stream(rng)[0]._fitted.state.bands
+    other = bands.in_units(np.array([3.0]))
+    assert_allclose(other.usual, 9.0 * bands.usual, rtol=1e-12)
+    assert_allclose(other.share(Fading()), bands.share(Fading()), rtol=1e-9)
+
+
+def test_spikes_do_not_come_between_narrow_bands():
+    """Of rows of which one in fifty is far off, quiet stretches vouch for little: density stays."""
+    gains = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        time = np.arange(900) / 60.0
+        y = np.sin(2.0 * time) + 0.1 * rng.standard_normal(900) + 6.0 * (rng.random(900) < 0.02)
+        model = StreamingSGPRegressor(n_inducing=40, random_state=0)
+        for lo in range(0, 900, 60):
+            X, values = time[lo : lo + 60, None], y[lo : lo + 60]
+            if lo:
+                mean, std = model.predict(X, return_std=True)
+                own = own_variance(model, X)
+                gains.append(
+                    log_densities(values - mean, std**2) - log_densities(values - mean, own)
+                )
+            model.partial_fit(X, values)
+    assert np.mean(gains) > -0.02
+
+
+def log_densities(errors, variance):
+    """Log densities of errors, in nats."""
+    return -0.5 * np.log(2.0 * np.pi * variance) - 0.5 * errors**2 / variance
