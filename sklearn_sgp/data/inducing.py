@@ -5,9 +5,9 @@ import numpy as np
 from ..kernels.categories._units import units_of
 from .checks import check_array
 from .clusters import kmeans, nearest
-from .column_order import column_order, sorted_rows
+from .column_order import sorted_rows
 from .missing import NO_MISSING
-from .rows import MERGE_ROWS, each_weight, on_grid, random_index
+from .rows import MERGE_ROWS, each_weight, on_grid, order_of_columns, random_index
 from .standard_inputs import LEARNING_GRID
 
 # Rows that a choice looks at, for each inducing input.
@@ -179,8 +179,7 @@ def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
     if len(held):  # two rows of one cluster are equally near its centre: rounding decided
         points = on_grid(points, LEARNING_GRID)
     # a start, not a clustering: a few iterations are enough
-    few = len(points) <= MERGE_ROWS
-    order = column_order(points) if few else np.arange(points.shape[1])
+    order = order_of_columns(points, len(points))
     more = {"max_iter": _INDUCING_ITERATIONS, "weight": mass}
     centres = kmeans(np.ascontiguousarray(points[:, order]), n_inducing, rng, **more)
     centres = np.ascontiguousarray(centres[:, np.argsort(order)])

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from .._sampling import fixed_index, random_index
-from .column_order import sorted_rows
+from .column_order import column_order, sorted_rows
 
 _SUMMARY_ROWS = 10_000
 # Numbers that are read at a time for means and deviations of columns.
@@ -429,6 +429,17 @@ def drop_zero_weight(X, y, weight, *more):
         return X, y, weight, *more
     keep = weight > 0
     return tuple(None if part is None else part[keep] for part in (X, y, weight, *more))
+
+
+def order_of_columns(X, n_rows):
+    """Return an order that is the columns' own where rows are few, and else that of X."""
+    return column_order(X) if n_rows <= MERGE_ROWS else np.arange(X.shape[1])
+
+
+def noise_of_each(rows, noise_variance):
+    """Return the noise of an observation of each row, (n, t) or (n, 1)."""
+    weight, counts = rows.weights
+    return noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
 
 
 def merge_repeated(X, y, weight):

@@ -14,8 +14,7 @@ from sklearn.base import clone
 
 from .._parallel import single_blas_thread
 from ..data.clusters import distinct, kmeans, nearest
-from ..data.column_order import column_order
-from ..data.rows import MERGE_ROWS, random_index
+from ..data.rows import MERGE_ROWS, order_of_columns, random_index
 
 # No block is larger than so many times the size that was asked for: its cost is cubic in its rows.
 LARGEST_SHARE = 1.5
@@ -46,7 +45,7 @@ class KMeansTree:
         labels = np.zeros(len(X), dtype=np.intp)
         self.centres, self.children, self.n_blocks = [], [], 0
         some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
-        order = column_order(some) if len(X) <= MERGE_ROWS else np.arange(some.shape[1])
+        order = order_of_columns(some, len(X))
         if len(X) <= LARGEST_SHARE * self.block_size:
             self.n_blocks = 1
             return labels

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
-from ..data.rows import random_index
+from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
 from ..gp.posterior import ExactConditional, Posterior, SoRConditional, without_own
@@ -87,8 +87,7 @@ class InducingPoints:
         if self.alpha == 0.0:
             return mean, variance
         through_u = self.through_inducing(rows, n_jobs)
-        residual, (weight, counts) = variance - through_u, rows.weights
-        noise = self.noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
+        residual, noise = variance - through_u, noise_of_each(rows, self.noise_variance)
         gain = residual / (residual + noise)
         moved = mean + gain * (rows.targets - mean)
         return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)

@@ -12,6 +12,7 @@ from scipy.special import chdtri
 
 from ...data.distinct import group_sums, same_places
 from ...data.inputs import Inputs
+from ...data.rows import noise_of_each
 from ...data.scaling import GRID
 from ...gp.posterior import without_own
 
@@ -78,7 +79,8 @@ class Bands:
         inputs, (weight, counts) = _inputs(rows), rows.weights
         mean, function = fitted.predictor.moments(inputs, n_jobs)
         through = fitted.predictor.through_inducing(inputs, n_jobs)
-        rest, noise = np.maximum(function - through, 0.0), _noise(fitted, rows)
+        rest = np.maximum(function - through, 0.0)
+        noise = noise_of_each(rows, fitted.noise_variance)
         each = np.asarray(fitted.noise_variance) / weight.reshape(len(rows), -1)
         targets, own = _of_places(rows, each + alpha * rest / counts[:, None])
         left, through = without_own(mean, through, targets, own)
@@ -101,7 +103,7 @@ class Bands:
         if not np.any(self.usual):
             return told
         mean, function = fitted.predictor.moments(_inputs(rows), n_jobs)
-        variance = function + _noise(fitted, rows)
+        variance = function + noise_of_each(rows, fitted.noise_variance)
         squares = _squares(rows.targets - mean, variance)
         squares = np.where(variance <= self.usual, squares, np.nan)
         return told.joined(squares, rows.weights[1])
@@ -129,12 +131,6 @@ def _inputs(rows):
 def _squares(residuals, variance):
     """Return squared standardised residuals of targets that are rounded to a grid."""
     return np.maximum(residuals**2, GRID**2) / variance
-
-
-def _noise(fitted, rows):
-    """Return the noise of an observation of each row, (n, t) or (n, 1)."""
-    weight, counts = rows.weights
-    return np.asarray(fitted.noise_variance) * (counts / weight.T).T.reshape(len(rows), -1)
 
 
 def _of_places(rows, noise):
