@@ -20,7 +20,7 @@ from sklearn_sgp.likelihoods import StudentT
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
-    SVGPRegressor(),
+    SVGPRegressor(**QUICK),
     SVGPRegressor(ConstantKernel() * RBF() + WhiteKernel(), **QUICK),
     SVGPRegressor(optimizer=None),
     SVGPRegressor(optimizer="lbfgs", **QUICK),
@@ -33,10 +33,9 @@ ESTIMATORS = [
     StreamingSGPRegressor(n_latent=1, n_inducing=20, **QUICK),
     # L-BFGS on a subset and on all rows, in several stages, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
-    AnytimeSGPRegressor(),
+    AnytimeSGPRegressor(**QUICK),
     AnytimeSGPRegressor(solver="exact", n_blocks=4, **QUICK),
     AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
-    AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
     AnytimeSGPClassifier(n_inducing=20, **QUICK),
@@ -45,7 +44,6 @@ ESTIMATORS = [
     SVGPClassifier(n_inducing=20, **QUICK),
     SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
-    SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
     StreamingSGPRegressor(),
     # one batch: several would depend on the order of the rows, as a stream does
     StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
@@ -82,6 +80,10 @@ OF_INPUT = {
 }
 # They take nearly the same path as one above: for `pytest -m slow`.
 VARIANTS = [
+    SVGPRegressor(),
+    AnytimeSGPRegressor(),
+    AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
+    SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
     SVGPRegressor(Matern(nu=1.5), **QUICK),
     SVGPRegressor(inducing="greedy", n_inducing=10, **QUICK),
     SVGPRegressor(inducing="random", n_inducing=10, **QUICK),

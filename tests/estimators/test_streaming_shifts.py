@@ -38,7 +38,7 @@ def told(change, seed, n_batches=14, **options):
 
 
 @pytest.mark.parametrize("size", [-20.0, 2.5, 8.0])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
     """Once, within two batches; then bands hold what they say, and the function is kept."""
     held, shifts, words, model = told(lambda X, y: y + size, seed)
@@ -113,7 +113,7 @@ def level_in_pieces(seed, size, level=8.0, outputs=1, **options):
     return model, X[240:]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
 def test_row_by_row_a_level_is_told_after_some_rows(seed):
     """One row says nothing of a level; eight do, and that they are where it is."""
     model, X = level_in_pieces(seed, 1)

@@ -149,7 +149,7 @@ def test_mostly_zeros_are_predicted_at_their_level(model, share):
     assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_positive_target_among_zeros_is_not_impossible(seed):
     """That all rows near by are zero does not tell that there is no noise."""
 
