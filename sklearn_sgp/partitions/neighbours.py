@@ -19,7 +19,7 @@ from .._core._neighbours import nearest_groups, rows_near_places
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..data.clusters import nearest
 from ..data.rows import Rows, shared
-from .partition import KMeansTree
+from .partition import FixedPartition, KMeansTree, numbers_of_parts
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
@@ -317,7 +317,7 @@ class Shares:
         return mean, both * factor[:, None] * factor
 
 
-class NearestCells:
+class NearestCells(FixedPartition):
     """The cell of a test row is the one with the nearest centre.
 
     A tree goes down by its nearest branches, which need not lead to the nearest cell. What is known
@@ -388,17 +388,13 @@ class NearestCells:
         map_groups(of_part, *_of_threads(len(X)))
         return found
 
-    def joined_by(self, X):
-        """Assign the cells of later rows; cells stay where they are."""
-        return self, self.assign(X)
-
     def split(self, k, X, size, rng):
         """Put several centres in the place of one; see `KMeansTree.split`."""
         parts = KMeansTree(size, self.scale)
         labels = parts.fit(X, rng)
         centres = np.empty((parts.n_blocks, self.centres.shape[1]))
         centres = _means(scaled_points(X, self.scale), labels, centres)
-        numbers = np.append(k, len(self.centres) + np.arange(parts.n_blocks - 1))
+        numbers = numbers_of_parts(k, len(self.centres), parts.n_blocks)
         whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
         return whole, numbers[labels]
