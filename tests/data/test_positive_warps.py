@@ -57,6 +57,7 @@ def test_the_process_of_the_logarithm_is_found(kind, decades):
     assert (model.predict_quantiles(X[new], quantiles=[1e-3]) > 0.0).all()
 
 
+@pytest.mark.slow
 def test_the_square_root_is_found():
     """Where the root of y is a function with normal noise, it is among the warps."""
     rng = np.random.default_rng(4)

@@ -46,7 +46,11 @@ def on_cluster(client, function, *args, **kwargs):
         (AnytimeSGPRegressor(model="pic", solver="exact", n_blocks=6), "_each_part"),
         (AnytimeSGPRegressor(model="fitc", solver="exact"), "_predict_task"),
         (AnytimeSGPRegressor(n_neighbors=8, solver="exact", n_blocks=6), "_each_part"),
-        (AnytimeSGPRegressor(model="pic", n_blocks=6, blocks_per_step=2), "_each_part"),
+        pytest.param(
+            AnytimeSGPRegressor(model="pic", n_blocks=6, blocks_per_step=2),
+            "_each_part",
+            marks=pytest.mark.slow,
+        ),
         (SVGPRegressor(), "_predict_task"),
     ],
     ids=["pic", "fitc", "vif", "anytime", "svgp"],

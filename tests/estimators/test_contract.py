@@ -20,11 +20,11 @@ from sklearn_sgp.likelihoods import StudentT
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
+    SVGPRegressor(optimizer="adam", **QUICK),
     SVGPRegressor(**QUICK),
     SVGPRegressor(ConstantKernel() * RBF() + WhiteKernel(), **QUICK),
     SVGPRegressor(optimizer=None),
     SVGPRegressor(optimizer="lbfgs", **QUICK),
-    SVGPRegressor(optimizer="adam", **QUICK),
     SVGPRegressor(n_jobs=2, **QUICK),
     SVGPRegressor(likelihood=StudentT(df=None), n_inducing=10, **QUICK),
     SVGPRegressor(normalize_y="warped", **QUICK),
@@ -33,30 +33,31 @@ ESTIMATORS = [
     StreamingSGPRegressor(n_latent=1, n_inducing=20, **QUICK),
     # L-BFGS on a subset and on all rows, in several stages, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
-    AnytimeSGPRegressor(**QUICK),
     AnytimeSGPRegressor(solver="exact", n_blocks=4, **QUICK),
+    AnytimeSGPRegressor(**QUICK),
     AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
-    AnytimeSGPClassifier(n_inducing=20, **QUICK),
     AnytimeSGPClassifier(model="fitc", solver="exact", alpha_epsilon=0.01, **QUICK),
+    AnytimeSGPClassifier(n_inducing=20, **QUICK),
     AnytimeSGPClassifier(model="pic", block_size=20, alpha_epsilon=0.01, **QUICK),
+    SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
     SVGPClassifier(n_inducing=20, **QUICK),
     SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
-    SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
     StreamingSGPRegressor(),
     # one batch: several would depend on the order of the rows, as a stream does
     StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
     StreamingSGPRegressor(inducing="kmeans", min_inducing=3, forget_factor=0.9, **QUICK),
     StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
-    StreamingSGPClassifier(**QUICK),
     StreamingSGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
+    StreamingSGPClassifier(**QUICK),
     BayesianGPLVM(**QUICK),
     BayesianGPLVM(3, n_inducing=8, init_size=10, batch_size=8, noise="columns", **QUICK),
 ]
 # What they ask is answered before a configuration matters: which tables, targets and weights an
-# estimator takes, and how. The first configuration of each estimator is asked in every run, the
-# others by `pytest -m slow`; so are read-only arrays, which were a quarter of the time.
+# estimator takes, and how. The first configuration of each estimator, a quick one, is asked in
+# every run, the others by `pytest -m slow`; so are read-only arrays, which were a quarter of the
+# time.
 OF_INPUT = {
     "check_classifier_data_not_an_array",
     "check_dtype_object",

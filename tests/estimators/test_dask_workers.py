@@ -222,6 +222,7 @@ def test_a_client_that_is_closed(cluster):
     assert model.__dict__ == before
 
 
+@pytest.mark.slow
 def test_a_client_that_is_closed_during_a_fit(cluster, client):
     """So is it where the client goes while workers work."""
     other = distributed.Client(cluster)

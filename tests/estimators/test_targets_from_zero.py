@@ -136,7 +136,10 @@ def test_one_zero_says_nothing_of_what_may_be():
 
 @pytest.mark.parametrize(
     "model",
-    [AnytimeSGPRegressor(random_state=0), SVGPRegressor(n_inducing=20, random_state=0)],
+    [
+        pytest.param(AnytimeSGPRegressor(random_state=0), marks=pytest.mark.slow),
+        SVGPRegressor(n_inducing=20, random_state=0),
+    ],
     ids=["vif", "svgp"],
 )
 @pytest.mark.parametrize("share", [pytest.param(0.9, marks=pytest.mark.slow), 0.97])

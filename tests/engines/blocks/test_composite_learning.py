@@ -295,7 +295,7 @@ def test_inducing_inputs_are_chosen_at_learned_scales(rng):
     X = rng.uniform(-1.0, 1.0, (700, 2))
     y = np.sin(6.0 * X[:, 0]) + 0.05 * rng.standard_normal(700)
     kernel = ConstantKernel() * RBF([1.0, 1.0], (1e-2, 1e3))
-    problem = problem_of(X, y, kernel=kernel, optimizer="auto")
+    problem = problem_of(X, y, kernel=kernel, optimizer="auto", max_iter=8)
     plan = replace(plan_of("pic", block_size=100), inducing="kmeans")
     Z = solver.fit(problem, plan).parameters.Z
     before = problem.start.parameters.Z
