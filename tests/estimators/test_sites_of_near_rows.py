@@ -104,8 +104,14 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
     assert_allclose(sites.objective_, plain.objective_, rtol=1e-2)
 
 
-@MODELS
-@pytest.mark.parametrize("likelihood", ["probit", "logit"])
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        *((model, "probit") for model in ("vif", "pic", "lma")),
+        ("vif", "logit"),
+        *(pytest.param(model, "logit", marks=pytest.mark.slow) for model in ("pic", "lma")),
+    ],
+)
 def test_probabilities_are_better_than_frequencies(model, likelihood):
     """All models with near rows learn two classes; pickles predict the same."""
     X, y = labels(260)
