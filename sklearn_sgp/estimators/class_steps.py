@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.class_targets import ClassLabels
 from ..engines.blocks.class_sites import LabelsHeldOut, affords_sites, is_worth_a_choice
-from ..engines.levels import with_spread_of_levels
+from ..engines.new_categories import with_spread_of_levels
 from ..likelihoods._names import against_rest, is_against_rest
 from ..objectives.sites import UnboundedSitesError
 from ..optimize.choices import Tried, tell

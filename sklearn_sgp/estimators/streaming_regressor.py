@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import Interval
 from ..data.targets import observed_columns
-from ..likelihoods._names import needs_row_precision, regression_likelihood
+from ..likelihoods._names import needs_row_precisions, regression_likelihood
 from ..optimize.progress import Clock
 from ..predict.inducing import VouchedBands
 from ..predict.observations import OWN_BANDS
@@ -496,7 +496,7 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."
             )
         likelihood = regression_likelihood(self.likelihood)
-        if not needs_row_precision(likelihood) and not likelihood.conjugate:
+        if not needs_row_precisions(likelihood) and not likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."

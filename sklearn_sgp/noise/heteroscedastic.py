@@ -15,7 +15,7 @@ from ..data.winsorize import median_mad
 from ..engines.base import Problem
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.choices import compare
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .own_errors import TURNS, OwnErrors
@@ -69,7 +69,7 @@ def alternate_noise(problem, likelihood, learn):
     first : _Fit
         The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
-    with _share(problem.trace, shares.FUNCTION_AND_NOISE):
+    with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
         fit = ascent.run()
     return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
@@ -189,7 +189,7 @@ class _CoordinateAscent:
     def _first_fit(self):
         """Fit with the same noise everywhere, but for targets that are not believed."""
         problem = _without_far_targets(self.problem)
-        with _share(self.trace, shares.EQUAL_NOISE):
+        with _share(self.trace, time_shares.EQUAL_NOISE):
             self.first = _Fit(problem, self.learn(problem))
         self.effort = _Effort.of(self.first)
         return self.first
@@ -273,7 +273,7 @@ class _CoordinateAscent:
         errors = first.errors(places)
         if not errors.of_all:
             seconds = (clock.elapsed() - begun) * n_rows / len(errors.rows)
-            has_time = seconds < shares.TAILS * clock.left()
+            has_time = seconds < time_shares.TAILS * clock.left()
         if len(candidates) > 1 and not has_time:
             candidates = [one for one in candidates if not one.row_precision.has_tails]
         own = first.others(errors) if self.effort.by_left_out else None

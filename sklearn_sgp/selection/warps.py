@@ -23,7 +23,7 @@ from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_s
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
 from ..kernels._white_noise import checked_noise
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.choices import Tried, tell
 from ..optimize.lbfgs import ascend_lbfgs
 from ..optimize.parameters import Group
@@ -200,7 +200,7 @@ class _OneOutput:
 
     def _best(self, seconds):
         """Return the base, and the parameters of its warp, None where no warp is better."""
-        (rows, rest), step = self._drawn(), shares.WARP_STEP * seconds
+        (rows, rest), step = self._drawn(), time_shares.WARP_STEP * seconds
         started = self._started()
         space = started.space if self.learns else replace(started.space, groups=())
         groups, start = self._groups(rows, started.parameters), started.parameters
@@ -214,7 +214,7 @@ class _OneOutput:
         plain = _ascend(evidence, space, plain, _WARP_ITERATIONS, step)
         of_warp = replace(space, groups=(*space.groups, Group("warp", self._bounds(base))))
         times = [time.perf_counter()]
-        warped = self._best_warp(base, evidence, of_warp, plain, shares.WARP_SHAPES * seconds)
+        warped = self._best_warp(base, evidence, of_warp, plain, time_shares.WARP_SHAPES * seconds)
         times.append(time.perf_counter())
         # without a warp kernel and noise may be better where the warp has led them
         of = partial(judge.score, self.likelihood)
