@@ -148,7 +148,7 @@ class NearRows:
         return CellWeights.of_one(self.partition.assign(X))
 
     def conditional(self, n_jobs):
-        around = self.blocks.around
+        around = self.blocks.near_cells.around
         return LocalConditional(self.posterior, self.noise_variance, around, n_jobs, self.cache)
 
     def mean(self, inputs, n_jobs=None):
@@ -232,6 +232,7 @@ class NearRows:
 
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
+        self.blocks.warm_cache()
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
 
 
@@ -248,7 +249,7 @@ class LocalConditional:
     noise_variance : float or ndarray of shape (t,)
     around : callable
         ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
-        positions of each block's among them; see `Blocks.around`.
+        positions of each block's among them; see `NearCells.around`.
     cache : FactorCache or None
         Of this posterior and these blocks.
     """
