@@ -8,10 +8,10 @@ from ..data.inputs import Inputs
 from ..engines.streams.shifts import (
     answer_to,
     answered,
-    can_fall,
     can_move,
     fading_share,
     gathered,
+    usual_distances,
     warn_of_narrow_bands,
     warn_of_shift,
 )
@@ -45,7 +45,8 @@ def watched(model, fitted, rows):
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), can_fall(fitted))
+    usual = usual_distances(fitted)
+    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):

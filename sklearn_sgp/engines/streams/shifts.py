@@ -228,6 +228,8 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     if len(rows) < LEAST_ROWS:
         level = np.where(alarm & seen.is_off, seen.mean_level, 0.0)
         return Answer(level, np.ones(t), 1.0)
+    if not (alarm & seen.is_off).any():  # nearer than predicted: the function is what it was
+        return _explained_by_share(fitted, rows, outputs, 1.0, n_jobs)[1]
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
     forgets = max(told) > _EXPLAINED_BEFORE
     known = 0.5 * np.log(len(rows)) * _n_known(fitted.posterior)
@@ -380,9 +382,27 @@ def can_move(fitted):
     return fitted.state.moments.low < fitted.state.moments.high
 
 
-def can_fall(fitted):
-    """Return which outputs have noise that may fall: one number, and not all that they have."""
-    return can_move(fitted) & (not fitted.noise.differs)
+def usual_distances(fitted):
+    """Return how far rows have been from their predictions, in predicted deviations, (t,).
+
+    It is below 1 where rows vouch for narrower bands: then all rows are near, and nothing has
+    changed. Where noise cannot fall it is 0: it has a function of its own, there is nothing yet
+    that it could have fallen from, or it is at its least already.
+    """
+    usual = np.sqrt(fitted.state.band_share[0])
+    return np.where(can_move(fitted) & _has_room(fitted), usual, 0.0)
+
+
+def _has_room(fitted):
+    """Return whether the noise may be smaller by the least factor that is told."""
+    if fitted.noise.differs:
+        return False
+    space, log_noise = fitted.start.space, np.asarray(fitted.parameters.log_noise)
+    if not space.learns("log_noise"):
+        return True
+    lower = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
+    least = np.log(max(factor for factor in _NOISE_FACTORS if factor < 1.0))
+    return log_noise + least >= lower
 
 
 def warn_of_narrow_bands(held):
