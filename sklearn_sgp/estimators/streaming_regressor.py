@@ -9,8 +9,7 @@ from .._compat import Interval
 from ..data.targets import observed_columns
 from ..likelihoods._names import needs_row_precision, regression_likelihood
 from ..optimize.progress import Clock
-from ..predict.inducing import VouchedBands
-from ..predict.observations import OWN_BANDS
+from ..predict.vouched_bands import with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
 from .dropouts import is_empty, present_rows
@@ -479,9 +478,12 @@ class StreamingSGPRegressor(SGPRegressor):
         streaming.count_missing(self, n_missing)
 
     def _more_attributes(self, fitted):
-        share, usual = fitted.state.band_share
-        scale = fitted.targets.each_output(np.sqrt(share))
-        return {"band_scale_": scale, "_bands": _bands(fitted, share, usual)}
+        share, _ = fitted.state.band_share
+        return {"band_scale_": fitted.targets.each_output(np.sqrt(share))}
+
+    def _model(self):
+        """Return the distribution of observations, with bands as narrow as rows vouch for."""
+        return with_vouched_bands(super()._model(), *self._fitted.state.band_share)
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:
@@ -507,12 +509,3 @@ class StreamingSGPRegressor(SGPRegressor):
         if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)
-
-
-def _bands(fitted, share, usual):
-    """Return bands with a share of the usual variance, noise included."""
-    if np.all(share == 1.0):
-        return OWN_BANDS
-    usual = np.maximum(usual - fitted.noise_variance, 0.0)
-    noise = share * fitted.noise_variance
-    return VouchedBands(share, usual, float(noise[0]) if len(noise) == 1 else noise)

@@ -1,6 +1,7 @@
 """The engine of streams: the state between batches, and how a batch changes it."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -191,7 +192,7 @@ class StreamState:
         """Fitted attributes of an estimator."""
         return self.watch.attributes
 
-    @property
+    @cached_property
     def band_share(self):
         """Share of the usual variance that there is to be, and that variance, scaled, each (t,)."""
         share = self.bands.share(self.watch.told)
