@@ -446,7 +446,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     def _model(self):
         """Return the distribution of observations."""
-        fitted = self._fitted
+        return self._model_of(self._fitted)
+
+    def _model_of(self, fitted):
         predictor, scale = fitted.predictor, fitted.variance_scale
         return Observations.of(
             predictor if scale is None else Rescaled(predictor, scale),

@@ -481,9 +481,9 @@ class StreamingSGPRegressor(SGPRegressor):
         share, _ = fitted.state.band_share
         return {"band_scale_": fitted.targets.each_output(np.sqrt(share))}
 
-    def _model(self):
+    def _model_of(self, fitted):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
-        return with_vouched_bands(super()._model(), *self._fitted.state.band_share)
+        return with_vouched_bands(super()._model_of(fitted), *fitted.state.band_share)
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:

@@ -1,6 +1,6 @@
 """Each batch of a stream is scored before it is learned from, and shifts are answered."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,19 +68,41 @@ def _can_shift(model, fitted):
 
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
+    if not mixes_outputs(model):  # score and bands are of the same moments
+        fitted = replace(fitted, predictor=_BatchMoments.of(fitted, rows, model.n_jobs))
     log_p, state = _log_density(model, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
 
 
+@dataclass(frozen=True)
+class _BatchMoments:
+    """A predictor of the rows of one batch, whose moments were computed once."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def of(cls, fitted, rows, n_jobs):
+        return cls(*fitted.predictor.moments(_inputs_of(rows), n_jobs))
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        return self.mean, self.variance
+
+
+def _inputs_of(rows):
+    return Inputs(rows.X, None, rows.offset)
+
+
 def _log_density(model, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
-    targets, inputs = fitted.targets, Inputs(rows.X, None, rows.offset)
+    targets, inputs = fitted.targets, _inputs_of(rows)
     is_gappy = has_gaps(rows)
     if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
         y = targets.unwarped(rows.y)
-        return model._model().log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
+        return model._model_of(fitted).log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
     mean, variance = fitted.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean = inputs.shifted(mean)

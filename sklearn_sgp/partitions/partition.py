@@ -44,11 +44,11 @@ class KMeansTree:
     def fit(self, X, rng):
         labels = np.zeros(len(X), dtype=np.intp)
         self.centres, self.children, self.n_blocks = [], [], 0
-        some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
-        order = order_of_columns(some, len(X))
         if len(X) <= LARGEST_SHARE * self.block_size:
             self.n_blocks = 1
             return labels
+        some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
+        order = order_of_columns(some, len(X))
         pending = [(np.arange(len(X)), None)]
         while pending:
             index, place = pending.pop()

@@ -90,13 +90,24 @@ class InducingPoints:
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows without their own factors; see `Predictor`."""
+        return self.without(rows, lambda noise: (rows.targets, noise), n_jobs)[1]
+
+    def without(self, rows, told, n_jobs=None):
+        """Return the moments at training rows, and those without what is told there.
+
+        Parameters
+        ----------
+        told : callable
+            ``told(noise)``: the targets (n, t) that are left out of the moments at each row, and
+            their noise, given that of the row's own factor.
+        """
         mean, variance = self.moments(rows, n_jobs)
         through_u = self.through_inducing(rows, n_jobs)
         own, (weight, counts) = variance - through_u, rows.weights
         noise = self.noise_variance / weight.reshape(len(rows), -1)
         noise = noise + self.alpha * own / counts[:, None]
-        mean, through_u = without_own(mean, through_u, rows.targets, noise)
-        return mean, through_u + own
+        left, through_u = without_own(mean, through_u, *told(noise))
+        return (mean, variance), (left, through_u + own)
 
     def through_inducing(self, rows, n_jobs=None):
         """Return the part of the variances that comes from q(u)."""

@@ -1,7 +1,6 @@
 """The engine of streams: the state between batches, and how a batch changes it."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -166,6 +165,8 @@ class StreamState:
         Rows that kernel and noise are to be learned from with later ones.
     bands : Bands
         How far left-out rows were from their predictions; of none where bands are what they are.
+    band_share : tuple of ndarray of shape (t,)
+        Share of the usual variance that predictions have, and that variance, scaled.
     """
 
     weight_seen: float
@@ -179,6 +180,7 @@ class StreamState:
     begins_anew: bool = False
     waiting: Waiting = NONE_WAITING
     bands: Bands = NO_BANDS
+    band_share: tuple = (1.0, 0.0)
 
     keeps_rows = False
     labels = None  # of blocks
@@ -192,11 +194,10 @@ class StreamState:
         """Fitted attributes of an estimator."""
         return self.watch.attributes
 
-    @cached_property
-    def band_share(self):
-        """Share of the usual variance that there is to be, and that variance, scaled, each (t,)."""
-        share = self.bands.share(self.watch.told)
-        return np.where(self.is_established, share, 1.0), self.bands.usual
+    def with_band_share(self):
+        """Return the same with bands as what is known of them says."""
+        share = np.where(self.is_established, self.bands.share(self.watch.told), 1.0)
+        return replace(self, band_share=(share, self.bands.usual))
 
     @property
     def is_established(self):
@@ -291,7 +292,7 @@ class Stream:
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=state)
+        return replace(fitted, start=start, state=state.with_band_share())
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -324,7 +325,7 @@ class Stream:
             state = replace(state, bands=self._bands(state.bands, more, problem))
         more = with_spread_of_levels(more) if plan.learns else more
         start = fitted.start if fitted.parameters.has_features else more.start
-        return replace(more, start=start, state=state)
+        return replace(more, start=start, state=state.with_band_share())
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""
