@@ -11,6 +11,7 @@ from ..engines.streams.shifts import (
     can_move,
     fading_share,
     gathered,
+    missed,
     usual_distances,
     warn_of_narrow_bands,
     warn_of_shift,
@@ -39,7 +40,9 @@ def watched(model, fitted, rows):
     fitted = counted(fitted, rows, fitted.targets)
     if not _can_shift(model, fitted):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some = gathered(fitted, rows, model.n_jobs)
+    seen, some, prediction = gathered(fitted, rows, model.n_jobs)
+    misses = missed(watch.misses, prediction, fitted.state.bands.usual)
+    watch = replace(watch, misses=misses)
     if isinstance(share, str):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:

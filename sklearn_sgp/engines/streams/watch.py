@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from ...data.targets import read_only_copy
 from ...data.winsorize import MAD
-from .bands import NOTHING_TOLD, Fading
+from .bands import NO_MISSES, NOTHING_TOLD, Fading, Misses
 
 # Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
 _PRIOR_BATCHES = 4.0
@@ -255,6 +255,8 @@ class Watch:
         Whether bands were told to be too narrow, and have not held what they say since.
     told : Fading
         Squared standardised residuals of rows before they were learned from; see `bands.Bands`.
+    misses : Misses
+        The same for bands that are too narrow.
     """
 
     densities: tuple = ()
@@ -268,6 +270,7 @@ class Watch:
     held: tuple = ()
     is_narrow: bool = False
     told: Fading = NOTHING_TOLD
+    misses: Misses = NO_MISSES
 
     @property
     def attributes(self):
@@ -351,8 +354,9 @@ class Watch:
 
     def forgetting(self):
         """Begin anew to learn what is usual."""
-        usual = {"levels": None, "scales": None, "close": 0.0, "held": (), "told": NOTHING_TOLD}
-        return replace(self, n_shifts=self.n_shifts + 1, **usual)
+        usual = {"levels": None, "scales": None, "close": 0.0, "held": ()}
+        told = {"told": NOTHING_TOLD, "misses": NO_MISSES}
+        return replace(self, n_shifts=self.n_shifts + 1, **usual, **told)
 
 
 UNWATCHED = Watch()
