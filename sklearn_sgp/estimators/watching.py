@@ -1,6 +1,6 @@
 """Each batch of a stream is scored before it is learned from, and shifts are answered."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..engines.streams.shifts import (
     warn_of_shift,
 )
 from ..engines.streams.stream import counted
+from ..predict.known_moments import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
@@ -72,27 +73,12 @@ def _can_shift(model, fitted):
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
     if not mixes_outputs(model):  # score and bands are of the same moments
-        fitted = replace(fitted, predictor=_BatchMoments.of(fitted, rows, model.n_jobs))
+        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), model.n_jobs)
+        fitted = replace(fitted, predictor=known)
     log_p, state = _log_density(model, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
-
-
-@dataclass(frozen=True)
-class _BatchMoments:
-    """A predictor of the rows of one batch, whose moments were computed once."""
-
-    mean: np.ndarray
-    variance: np.ndarray
-
-    @classmethod
-    def of(cls, fitted, rows, n_jobs):
-        return cls(*fitted.predictor.moments(_inputs_of(rows), n_jobs))
-
-    def moments(self, inputs, n_jobs=None):
-        """Return means and variances; see `Predictor`."""
-        return self.mean, self.variance
 
 
 def _inputs_of(rows):
