@@ -271,9 +271,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Number of rows that were left out, as all their targets are NaN.
 
     band_scale_ : float or ndarray of shape (n_targets,)
-        Factor of the usual predicted deviations, at most 1, as far as the rows so far were nearer
-        to their predictions: what inducing inputs leave out is measured. It is 1 where noise is
-        given, differs from row to row or is not Gaussian, and for outputs that are mixed.
+        Factor of the usual predicted deviations: below 1 as far as the rows so far were nearer to
+        their predictions, as what inducing inputs leave out is measured, above 1 as far as rows of
+        later batches were further off. It is 1 where noise is given, differs from row to row or is
+        not Gaussian, and for outputs that are mixed.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.
@@ -478,7 +479,7 @@ class StreamingSGPRegressor(SGPRegressor):
         streaming.count_missing(self, n_missing)
 
     def _more_attributes(self, fitted):
-        share, _ = fitted.state.band_share
+        share = fitted.state.band_share[0]
         return {"band_scale_": fitted.targets.each_output(np.sqrt(share))}
 
     def _model_of(self, fitted):

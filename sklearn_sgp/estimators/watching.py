@@ -1,6 +1,6 @@
 """Each batch of a stream is scored before it is learned from, and shifts are answered."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,14 +8,16 @@ from ..data.inputs import Inputs
 from ..engines.streams.shifts import (
     answer_to,
     answered,
-    can_fall,
     can_move,
     fading_share,
     gathered,
+    missed,
+    usual_distances,
     warn_of_narrow_bands,
     warn_of_shift,
 )
 from ..engines.streams.stream import counted
+from ..predict.known_moments import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
@@ -39,13 +41,16 @@ def watched(model, fitted, rows):
     fitted = counted(fitted, rows, fitted.targets)
     if not _can_shift(model, fitted):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some = gathered(fitted, rows, model.n_jobs)
+    seen, some, prediction = gathered(fitted, rows, model.n_jobs)
+    misses = missed(watch.misses, prediction, fitted.state.bands.usual)
+    watch = replace(watch, misses=misses)
     if isinstance(share, str):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), can_fall(fitted))
+    usual = usual_distances(fitted)
+    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
@@ -68,27 +73,12 @@ def _can_shift(model, fitted):
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
     if not mixes_outputs(model):  # score and bands are of the same moments
-        fitted = replace(fitted, predictor=_BatchMoments.of(fitted, rows, model.n_jobs))
+        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), model.n_jobs)
+        fitted = replace(fitted, predictor=known)
     log_p, state = _log_density(model, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
-
-
-@dataclass(frozen=True)
-class _BatchMoments:
-    """A predictor of the rows of one batch, whose moments were computed once."""
-
-    mean: np.ndarray
-    variance: np.ndarray
-
-    @classmethod
-    def of(cls, fitted, rows, n_jobs):
-        return cls(*fitted.predictor.moments(_inputs_of(rows), n_jobs))
-
-    def moments(self, inputs, n_jobs=None):
-        """Return means and variances; see `Predictor`."""
-        return self.mean, self.variance
 
 
 def _inputs_of(rows):
