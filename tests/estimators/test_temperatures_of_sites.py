@@ -75,7 +75,7 @@ def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
         return calibrated(self, rows, fitted)
 
     monkeypatch.setattr(LabelsHeldOut, "calibrated", kept)
-    monkeypatch.setattr(class_sites, "_GROUPS", 2)
+    monkeypatch.setattr(class_sites, "_PLACES", 2)
     X = np.random.default_rng(n).uniform(-3.0, 3.0, (n, 2))
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] > 0.0
     options = {"max_iter": 1, "n_inducing": 10, "init_size": 200, "random_state": 0}

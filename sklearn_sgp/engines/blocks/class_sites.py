@@ -48,7 +48,7 @@ _MOST_ROWS_OF_CLASSES = 3 * LARGEST_WHOLE
 _HELD_PARTS, _SWEEPS = 5, (25, 10)
 # Of more rows than are one group: groups, near rows of each, and those of them that are held out,
 # one in so many of the nearest.
-_GROUPS, _AROUND, _HELD, _ONE_IN = 24, 300, 50, 4
+_PLACES, _AROUND, _HELD, _ONE_IN = 24, 300, 50, 4
 # Factor of the weight of a row that regressions do not see.
 _NEXT_TO_NOTHING = 1e-6
 # Nats a row that are missing to a probability of 1, below which nothing is worth a choice. Pairs of
@@ -82,7 +82,7 @@ class LabelsHeldOut:
             self.groups = [(np.setdiff1d(order, own), own) for own in parts]
         else:
             scale = nearness_scales(parameters.kernel, column_mean_std(rows.X, None)[1])
-            middles = random_index(len(rows), _GROUPS, rng)
+            middles = random_index(len(rows), _PLACES, rng)
             near = nearest_in_table(rows.X, scale, middles, _AROUND)
             held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
             self.groups = [(np.delete(one, held), one[held]) for one in near]
