@@ -31,7 +31,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
-from .class_steps import SitesIfBetter, as_regressions
+from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
 from .mean_steps import BeginPlain, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -179,6 +179,7 @@ def anytime_classifier(model, previous, classes, merges):
     else:
         likelihood_of = partial(near_class_likelihood, model.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
+        steps.append(CalibrateSites())
     pose = PoseProblem(model, previous=previous)
     return Recipe([encode, PlanBlocks(model, previous), pose], steps)
 

@@ -131,14 +131,10 @@ def near_class_likelihood(likelihood, classes):
     return instance
 
 
-def against_rest(likelihood, classes):
-    """Make a likelihood of each class against all others from the name of one of two classes."""
-    return OneAgainstRest([CLASSIFICATION[likelihood]() for _ in classes])
-
-
-def is_against_rest(likelihood):
-    """Return True for one that `against_rest` made."""
-    return isinstance(likelihood, OneAgainstRest)
+def sites_of_classes(likelihood, classes):
+    """Make a likelihood from the name of one of two classes: of several each against the rest."""
+    kind = CLASSIFICATION[likelihood]
+    return kind() if len(classes) == 2 else OneAgainstRest([kind() for _ in classes])
 
 
 def labels_as_targets(alpha_epsilon):
