@@ -82,7 +82,8 @@ class LabelsHeldOut:
 
         def score(changed):
             moments = evidence.predicted(changed)
-            return Score(likelihood.log_predictive_density(y, *moments), weight)
+            densities = likelihood.log_predictive_density(y, *moments)
+            return problem.raised(Score(densities, weight), changed)
 
         with single_blas_thread():
             return _best(problem, score, climbs)

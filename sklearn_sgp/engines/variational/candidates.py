@@ -71,7 +71,7 @@ def best_start(problem, rows, seconds, interim=False, starts=None, is_short=Fals
                 result = ascend(problem, start, rows, share, few, interim)
             share -= time.perf_counter() - begin
             result = _second_run(problem, result, rows, share, interim, is_short)
-            score = Score.of_objective(result[1], problem.rows.total_weight)
+            score = _of_value(problem.with_expected(*result[:2]), problem)
             restarts.add((*result, trace.cut_by, inference.kept), score)
     tried = restarts.best_first()
     parameters, _, _, trace.cut_by, inference.kept = tried[0].result
@@ -167,6 +167,7 @@ def trials(problem, starts, rows, seconds, interim):
             result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
             cost = scale * bic_penalty(start, len(rows))
             score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
+            score = trial.with_expected(result[0], score)
             trial = Trial(score, trial, result, inference.kept, trace.cut_by)
             kernels.add(trial, Score.of_objective(score, problem.rows.total_weight))
     return [one.result for one in kernels.best_first()]
