@@ -35,6 +35,14 @@ class AnytimeSGPClassifier(SGPClassifier):
         explain next to nothing, length scales one by one are tried for the first, too, and short
         ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel: frozen distributions of :mod:`scipy.stats` by
+        name. "length_scale" means all of that name but those of missing values, "k1__length_scale"
+        the one of that name in ``kernel_.get_params()``. Length scales are in units of X. Learning
+        adds log densities of the parameters, not of their logarithms, to its objective. A start of
+        yours must be within the support. With ``kernel=None`` a prior of length scales takes the
+        place of what ties them.
+
     likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
         "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" of each class
         against the rest where three classes and more, with up to 512 rows and 1,536 rows times
@@ -232,6 +240,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         classes, in nats; of one function, that of expectation propagation. It is an estimate if
         learning ended before all blocks were seen.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
 
@@ -301,10 +313,10 @@ class AnytimeSGPClassifier(SGPClassifier):
     rows before.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
-    rows to. ``kernel``, ``inducing``, ``optimize_inducing``, ``categorical_features`` and
-    ``block_column`` must stay as in the first batch. After Ctrl-C within the anytime solver the
-    estimator has the last q(u). Rows must be arrays or memory maps: dask collections are for
-    `SVGPClassifier`.
+    rows to. ``kernel``, ``kernel_priors``, ``inducing``, ``optimize_inducing``,
+    ``categorical_features`` and ``block_column`` must stay as in the first batch. After Ctrl-C
+    within the anytime solver the estimator has the last q(u). Rows must be arrays or memory maps:
+    dask collections are for `SVGPClassifier`.
 
     References
     ----------
@@ -350,6 +362,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="auto",
         model="auto",
         alpha_epsilon="auto",
@@ -391,6 +404,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.model = model
         self.alpha_epsilon = alpha_epsilon

@@ -21,6 +21,7 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
 from functools import partial
 from typing import NamedTuple
 
+from ..engines.expected import expects_noise
 from ..engines.variational.engine import Variational
 from ..likelihoods._names import (
     classification_likelihood,
@@ -81,9 +82,22 @@ def _likelihood_of(model, live_elsewhere=False):
     lacks = len(model._format.missing.columns) > 0
     is_plain = isinstance(model.likelihood, str) and model.likelihood == "gaussian"
     is_free = model.optimizer in ("auto", "lbfgs") and model.noise_variance_bounds != "fixed"
+    is_free = is_free and not expects_noise(model.kernel_priors)
     if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(model)):
         return regression_likelihood("heteroscedastic")
-    return regression_likelihood(model.likelihood)
+    return _as_asked(model)
+
+
+def _as_asked(model):
+    """Return the likelihood of a regressor; there is no prior of noise that has no variance."""
+    likelihood = regression_likelihood(model.likelihood)
+    if needs_row_precisions(likelihood) and expects_noise(model.kernel_priors):
+        raise ValueError(
+            "The 'kernel_priors' parameter must have no prior of the noise where that differs from "
+            f"row to row. Got {list(model.kernel_priors)} with likelihood={model.likelihood!r}: "
+            'leave it out, or take likelihood="gaussian".'
+        )
+    return likelihood
 
 
 def svgp_regressor(model, previous, live_elsewhere=False):
@@ -137,7 +151,7 @@ def anytime_regressor(model, previous, merges, live_elsewhere=False):
 
 def streaming_regressor(model, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
-    likelihood = regression_likelihood(model.likelihood)
+    likelihood = _as_asked(model)
     if mixes_outputs(model):
         scale, noise_apart = [ScaleObserved(model, likelihood)], False
     else:

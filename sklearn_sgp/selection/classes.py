@@ -226,12 +226,16 @@ class Trials:
             if parameters is None:
                 return None
             trial = self.of(parameters)
-            return Tried(f"power {power}", trial, trial.score, time.perf_counter() - began)
+            return Tried(f"power {power}", trial, self._score(trial), time.perf_counter() - began)
 
         how = (-1, 1), _MOST_POWERS, lambda score, best: score.mean > best.mean
-        begin = Tried("as learned", first, first.score, 0.0)
+        begin = Tried("as learned", first, self._score(first), 0.0)
         told = f"{about}, powers of {factor:g}", self.problem.trace
         return climb(begin, at, *how, *told).result
+
+    def _score(self, trial):
+        known = replace(self.problem, start=self.fitted.start)
+        return known.raised(trial.score, trial.parameters)
 
     def _changed(self, change, factor, parameters):
         """Return parameters of a changed kernel; None where bounds leave no room."""

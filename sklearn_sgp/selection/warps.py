@@ -109,7 +109,7 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         Gets what was compared.
     """
     X, y, weight = drop_zero_weight(X, y, weight)
-    if choices.kernel is None:  # the default one, which is as good in any units, is not kept
+    if choices.kernel is None and not choices.kernel_priors:  # it is as good in any units
         X = StandardInputs.of(X, weight, choices.columns.categorical)
     choices = replace(
         choices,

@@ -114,8 +114,10 @@ class LabelsHeldOut:
         def score(changed):
             moments = predicted(changed)
             if _has_one_function(likelihood):
-                return LeftOutClasses(likelihood, moments, y[:, 0], weight).score()
-            return Score(likelihood.log_predictive_density(y, *moments), weight)
+                found = LeftOutClasses(likelihood, moments, y[:, 0], weight).score()
+            else:
+                found = Score(likelihood.log_predictive_density(y, *moments), weight)
+            return problem.raised(found, changed)
 
         with single_blas_thread():
             best = _best(problem, score, climbs)

@@ -236,7 +236,8 @@ class CompositeLearning:
         """Compute the log density of each row given those around it: `Score`.
 
         On groups that nothing is learned from, around the same rows whatever the parameters. Of
-        labels it is the log probability of a row's class given all other rows of its group.
+        labels it is the log probability of a row's class given all other rows of its group. What
+        the user expects of parameters counts besides.
         """
         if self.held_out is None:
             groups = self.judging_groups(parameters)
@@ -249,10 +250,13 @@ class CompositeLearning:
                     seconds = time_shares.JUDGING_LABELS * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 score = self._left_out(groups[: self.n_tests], parameters, likelihood).score()
-                return score if np.isfinite(score.each).all() else Score.none()
-            return CompositeLikelihood(groups, self.n_jobs).score(parameters)
+            else:
+                score = CompositeLikelihood(groups, self.n_jobs).score(parameters)
         except NotPositiveDefiniteError:
             return Score.none()
+        if self.has_labels and not np.isfinite(score.each).all():
+            return Score.none()
+        return task.raised(score, parameters)
 
     def _left_out(self, groups, parameters, likelihood):
         evidence = CompositeLikelihood(groups, self.n_jobs)

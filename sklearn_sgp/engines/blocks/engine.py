@@ -48,7 +48,7 @@ class BlockModels:
         if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
             other = with_regressed_start(problem)
             again = None if other is None else fit(other, self.plan)
-            if again is not None and again.objective > fitted.objective:
+            if again is not None and again.merit > fitted.merit:
                 return other, again
         return problem, fitted
 

@@ -140,7 +140,8 @@ def _warm_start(problem, objective, sample, seconds, budget):
 
     def run(start):
         result = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        score = Score.of_objective(result[1], problem.rows.total_weight)
+        value = problem.with_expected(*result[:2])
+        score = Score.of_objective(value, problem.rows.total_weight)
         return (*result, problem.trace.cut_by), score
 
     names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]

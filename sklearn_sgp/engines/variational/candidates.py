@@ -128,6 +128,7 @@ def trials(problem, starts, rows, seconds, interim):
             result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
             cost = scale * bic_penalty(start, len(rows))
             score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
+            score = trial.with_expected(result[0], score)
             trial = Trial(score, trial, result, inference.kept, trace.cut_by)
             kernels.add(trial, Score.of_objective(score, problem.rows.total_weight))
     return [one.result for one in kernels.best_first()]

@@ -114,7 +114,8 @@ def _with_probed_scales(problem, regressions, rows):
 
     def value(parameters):
         try:
-            return regression.optimal_q(problem.prior(parameters))[1]
+            found = regression.optimal_q(problem.prior(parameters))[1]
+            return problem.with_expected(parameters, found)
         except NotPositiveDefiniteError:
             return -np.inf
 
@@ -150,7 +151,8 @@ def _bound_of(problem, rows):
 
     def value(parameters):
         try:
-            return bound.at(parameters, problem.prior(parameters))[-1]
+            found = bound.at(parameters, problem.prior(parameters))[-1]
+            return problem.with_expected(parameters, found)
         except NotPositiveDefiniteError:
             return -np.inf
 

@@ -40,7 +40,8 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
                 result = ascend(problem, start, rows, share, few, interim)
             share -= time.perf_counter() - begin
             result = _go_on(problem, result, rows, share, interim, is_short)
-            score = Score.of_objective(result[1], problem.rows.total_weight)
+            value = problem.with_expected(*result[:2])
+            score = Score.of_objective(value, problem.rows.total_weight)
             restarts.add((*result, trace.cut_by, inference.kept), score)
     tried = restarts.best_first()
     parameters, _, _, trace.cut_by, inference.kept = tried[0].result
