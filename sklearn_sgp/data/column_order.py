@@ -10,7 +10,7 @@ import numpy as np
 # rounding, which shall not order them.
 _SHAPE_DIGITS = 6
 # What values of a column may differ by that are one value, as a share of the largest.
-_COLUMN_ROUNDING = 1e-12
+_REACH_OF_ROUNDING = 1e-12
 
 
 def column_order(X):
@@ -52,7 +52,7 @@ def are_constant(reach, X):
         How far their values lie apart: a range, or a deviation.
     X : ndarray of shape (n, d)
     """
-    return reach <= _COLUMN_ROUNDING * np.abs(X).max(axis=0)
+    return reach <= _REACH_OF_ROUNDING * np.abs(X).max(axis=0)
 
 
 def sorted_rows(X, n_inputs):

@@ -8,10 +8,11 @@ from ..data.inputs import Inputs
 from ..engines.streams.shifts import (
     answer_to,
     answered,
-    can_fall,
     can_move,
     fading_share,
     gathered,
+    missed,
+    usual_distances,
     warn_of_narrow_bands,
     warn_of_shift,
 )
@@ -40,13 +41,16 @@ def watched(model, fitted, rows):
     fitted = counted(fitted, rows, fitted.targets)
     if not _can_shift(model, fitted):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some = gathered(fitted, rows, model.n_jobs)
+    seen, some, prediction = gathered(fitted, rows, model.n_jobs)
+    misses = missed(watch.misses, prediction, fitted.state.bands.usual)
+    watch = replace(watch, misses=misses)
     if isinstance(share, str):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), can_fall(fitted))
+    usual = usual_distances(fitted)
+    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
@@ -69,7 +73,7 @@ def _can_shift(model, fitted):
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
     if not mixes_outputs(model):  # score and bands are of the same moments
-        known = KnownMoments.at(fitted.predictor, _inputs_of(rows), model.n_jobs)
+        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), model.n_jobs)
         fitted = replace(fitted, predictor=known)
     log_p, state = _log_density(model, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)

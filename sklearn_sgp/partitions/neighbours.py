@@ -244,7 +244,7 @@ class RowsAround(NearCells):
 
 
 @dataclass(frozen=True)
-class Shares:
+class CellWeights:
     """Rows in cells, and how much each cell counts for its row.
 
     Parameters
@@ -361,7 +361,7 @@ class NearestCells(FixedPartition):
         """
         return self._in_parts(X, lambda points: [nearest(points, self.centres)], [np.intp])[0]
 
-    def shares(self, X, column=None):
+    def weights(self, X, column=None):
         """Return the cells that count for each row, with the slopes of weights in a column."""
         direction = None
         if column is not None:
@@ -372,7 +372,7 @@ class NearestCells(FixedPartition):
         *two, slope = self._in_parts(
             X, lambda points: nearest_two(points, self.centres, direction), dtypes
         )
-        return Shares.of_two(*two, None if column is None else slope)
+        return CellWeights.of_two(*two, None if column is None else slope)
 
     def _in_parts(self, X, look, dtypes):
         """Return what ``look`` says of the points of the rows, arrays (n,), some rows at a time."""

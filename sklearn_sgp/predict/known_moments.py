@@ -1,4 +1,4 @@
-"""Moments of some rows that were computed once, for all who ask for them."""
+"""A predictor of some rows, whose moments were computed once."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class KnownMoments:
-    """A predictor of the rows of one batch, whose moments were computed once.
+    """Hold what is predicted of some rows, for all who ask.
 
     Parameters
     ----------
-    mean : ndarray of shape (n, t)
-    variance : ndarray of shape (n, t) or (n, 1)
+    mean, variance : ndarray
     """
 
     mean: np.ndarray
     variance: np.ndarray
 
     @classmethod
-    def at(cls, predictor, inputs, n_jobs):
-        """Return what a predictor says at some inputs."""
+    def of(cls, predictor, inputs, n_jobs):
+        """Predict the rows."""
         return cls(*predictor.moments(inputs, n_jobs))
 
     def moments(self, inputs, n_jobs=None):

@@ -1,4 +1,4 @@
-"""Bands that rows vouch to be narrower: what inducing points leave unexplained is more than is."""
+"""Bands that rows vouch to be narrower, or wider: how far off rows were is what counts."""
 
 from dataclasses import dataclass, replace
 
@@ -8,29 +8,31 @@ from ..data.inputs import Inputs
 from .rescaled import Rescaled, ScaledDraws
 
 
-def with_vouched_bands(model, share, usual):
-    """Return `Observations` with a share of the usual variance, as far as rows vouch for that.
+def with_vouched_bands(model, share, usual, beyond):
+    """Return `Observations` with a share of the variances, as far as rows vouch for that.
 
     Parameters
     ----------
     model : Observations
     share : ndarray of shape (t,)
-        1 where bands are what they are.
+        Of the usual variance; 1 where bands are what they are.
     usual : ndarray of shape (t,)
         The variance of observations that is usual, scaled.
+    beyond : ndarray of shape (t,)
+        Of what is beyond it.
     """
-    if np.all(share == 1.0):
+    if np.all(share == 1.0) and np.all(beyond == 1.0):
         return model
     of_functions = np.maximum(usual - model.noise_variance, 0.0)
     noise = share * model.noise_variance  # what is left of it
-    predictor = Narrowed(model.predictor, UsualShare(model.predictor, share, of_functions))
+    predictor = Narrowed(model.predictor, Shares(model.predictor, share, of_functions, beyond))
     noise = float(noise[0]) if len(noise) == 1 else noise
     return replace(model, predictor=predictor, noise_variance=noise)
 
 
 @dataclass(frozen=True)
 class Narrowed(Rescaled):
-    """Has less of the usual variance; `scale` is a `UsualShare`."""
+    """Has a share of the variances; `scale` is a `Shares`."""
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
@@ -43,22 +45,24 @@ class Narrowed(Rescaled):
 
 
 @dataclass(frozen=True)
-class UsualShare:
-    """Takes variances as far as they are usual times a share: beyond the rows they stay as wide.
+class Shares:
+    """Takes variances as far as they are usual times one share, and what is beyond times another.
 
     Parameters
     ----------
     predictor : Predictor
-    share, usual : ndarray of shape (t,)
+    share, usual, beyond : ndarray of shape (t,)
     """
 
     predictor: object
     share: np.ndarray
     usual: np.ndarray
+    beyond: np.ndarray
 
     def narrowed(self, variance):
         """Return variances (n, t) in the place of the predictor's own."""
-        return variance - (1.0 - self.share) * np.minimum(variance, self.usual)
+        within = np.minimum(variance, self.usual)
+        return variance - (1.0 - self.share) * within + (self.beyond - 1.0) * (variance - within)
 
     def at(self, X, n_jobs):
         """Return the factor of deviations, (n, t)."""

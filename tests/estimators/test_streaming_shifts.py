@@ -70,6 +70,37 @@ def test_noise_or_a_function_that_changes_is_told_and_followed(change):
     assert 0.8 < np.mean([held[AT + 2 :].mean() for held, *_ in runs]) < 0.97
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_a_function_without_noise_has_none_that_falls(noise):
+    """Rows far nearer than predicted are no news where rows before them were as near."""
+    rng = np.random.default_rng(0)
+    model = StreamingSGPRegressor(n_inducing=40, random_state=0)
+    for _ in range(8):
+        X = rng.uniform(0.0, 10.0, (60, 1))
+        y = np.sin(2.0 * X[:, 0]) + 0.5 * np.cos(5.0 * X[:, 0]) + noise * rng.normal(size=60)
+        model.partial_fit(X, y)  # a warning is an error
+    assert model.n_shifts_ == 0
+
+
+def test_noise_that_grows_is_told_by_rows_that_come_one_by_one():
+    """Eight rows of either sign far off are no level that moved, one after another."""
+    rng = np.random.default_rng(0)
+    model, held, words = StreamingSGPRegressor(n_inducing=30, random_state=0), [], []
+    model.partial_fit(*(rows(rng, 200)))
+    for _ in range(24):
+        X = rng.uniform(0.0, 10.0, (1, 1))
+        y = 3.0 * np.sin(X[:, 0]) + 5.0 * rng.normal(size=1)
+        mean, std = model.predict(X, return_std=True)
+        held.append(abs(y - mean)[0] < 1.645 * std[0])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.partial_fit(X, y)
+        words += [str(one.message) for one in caught]
+    assert model.n_shifts_ == 1
+    assert len(words) == 1 and "deviations of its noise" in words[0] and "level" not in words[0]
+    assert np.mean(held[8:]) > 0.75
+
+
 def test_noise_that_falls_is_told_by_two_batches():
     """One quiet batch may lack what made the noise."""
     _, shifts, words, _ = told(lambda X, y: 3.0 * np.sin(X[:, 0]), 0)

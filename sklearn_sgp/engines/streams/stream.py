@@ -14,7 +14,7 @@ from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .inducing import StreamInducing
@@ -166,7 +166,8 @@ class StreamState:
     bands : Bands
         How far left-out rows were from their predictions; of none where bands are what they are.
     band_share : tuple of ndarray of shape (t,)
-        Share of the usual variance that predictions have, and that variance, scaled.
+        Share of the usual variance that predictions have, that variance, scaled, and the share of
+        what is beyond it.
     """
 
     weight_seen: float
@@ -180,7 +181,7 @@ class StreamState:
     begins_anew: bool = False
     waiting: Waiting = NONE_WAITING
     bands: Bands = NO_BANDS
-    band_share: tuple = (1.0, 0.0)
+    band_share: tuple = (1.0, 0.0, 1.0)
 
     keeps_rows = False
     labels = None  # of blocks
@@ -196,8 +197,10 @@ class StreamState:
 
     def with_band_share(self):
         """Return the same with bands as what is known of them says."""
-        share = np.where(self.is_established, self.bands.share(self.watch.told), 1.0)
-        return replace(self, band_share=(share, self.bands.usual))
+        narrow, (inside, beyond) = self.bands.share(self.watch.told), self.watch.misses.factors
+        share, established = np.where(narrow < 1.0, narrow, inside), self.is_established
+        share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
+        return replace(self, band_share=(share, self.bands.usual, beyond))
 
     @property
     def is_established(self):
