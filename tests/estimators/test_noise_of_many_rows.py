@@ -32,7 +32,7 @@ REPEATED = [
         ("fitc", "heteroscedastic_student_t"),
         ("pic", "heteroscedastic"),
         ("vif", "heteroscedastic_student_t"),
-        ("vif", "auto"),
+        pytest.param("vif", "auto", marks=pytest.mark.slow),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in REPEATED),
     ],
 )

@@ -105,6 +105,7 @@ def lines_of(kind, monkeypatch, capsys, **options):
     return machine.now, [(float(now), said) for now, said in found]
 
 
+@pytest.mark.slow
 def test_what_is_left_is_known(monkeypatch):
     """From half of a fit by passes on, nine of ten steps are right within 30 % of the whole."""
     end, steps = told_of(AnytimeSGPRegressor, monkeypatch)

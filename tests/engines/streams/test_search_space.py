@@ -97,6 +97,7 @@ def test_smooth_streams_are_as_sure_as_they_are_right(seed):
     assert fresh_residual(seed) < 2.0
 
 
+@pytest.mark.slow
 def test_a_trend_may_go_far_from_the_first_batch(rng):
     """100 batches of a line end 340 deviations of the first away; with ten of it the error is 1."""
     X = np.sort(rng.uniform(0.0, 100.0, (4000, 1)), axis=0)
