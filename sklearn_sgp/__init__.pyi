@@ -75,6 +75,7 @@ class _Optimizer(TypedDict, total=False):
     optimizer: Literal["auto", "lbfgs", "adam"] | None
 
 class _WithX(_Shared, total=False):
+    kernel_priors: Mapping[str, Any] | None
     offset_column: int | str | None
     categorical_features: Literal["from_dtype"] | ArrayLike | None
     missing: Literal["auto", "error"]
@@ -165,6 +166,7 @@ class _Estimator(BaseEstimator):
     n_steps_: int
 
 class _SupervisedEstimator(_Estimator):
+    log_prior_: float
     choices_: list[dict[str, Any]]
     frequencies_: _Array | None
     likelihood_: Likelihood

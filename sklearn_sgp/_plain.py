@@ -8,8 +8,11 @@ of such words.
 import copyreg
 from importlib import import_module
 
+from scipy import stats
+
 _OBJECT, _CLASS = "object of sklearn_sgp", "class of sklearn_sgp"
 _PAIRS = "keys and values of sklearn_sgp"
+_DISTRIBUTION = "frozen distribution of scipy.stats"
 _KERNELS = "sklearn.gaussian_process.kernels"
 
 
@@ -25,6 +28,24 @@ def from_plain(value):
 
 def _may_be_named(module):
     return module.split(".")[0] == "sklearn_sgp" or module == _KERNELS
+
+
+def _is_distribution(value):
+    """Return whether a value is one of scipy's distributions, frozen, so that its name makes it."""
+    made_by = getattr(value, "dist", None)
+    return isinstance(made_by, stats.rv_continuous) and type(made_by) is type(
+        getattr(stats, made_by.name, None)
+    )
+
+
+def _distribution(name, arguments, options):
+    found = getattr(stats, name, None)
+    if not isinstance(found, stats.rv_continuous):
+        raise ValueError(
+            "A saved model must have distributions of scipy.stats. Got "
+            f"{name!r}: load it with the version that wrote it, or fit again."
+        )
+    return found(*arguments, **options)
 
 
 def _name(kind):
@@ -84,6 +105,9 @@ class _Writer(_Copier):
         if type(value) is dict and not all(type(key) is str for key in value):
             parts = (list(value), [self.written(part) for part in value.values()])
             return self.copied(value, [_PAIRS], lambda copy: copy.extend(parts))
+        if _is_distribution(value):
+            parts = self.written(list(value.args)), self.written(value.kwds)
+            return [_DISTRIBUTION, value.dist.name, *parts]
         if not _may_be_named(type(value).__module__):
             return self.of(value, self.written)
         make, arguments, state, *items = (*value.__reduce_ex__(2), None, None, None)[:5]
@@ -108,6 +132,8 @@ class _Reader(_Copier):
         if kind == _PAIRS:
             items = zip(value[1], map(self.read, value[2]), strict=True)
             return self.copied(value, {}, lambda copy: copy.update(items))
+        if kind == _DISTRIBUTION:
+            return _distribution(value[1], *map(self.read, value[2:]))
         if kind != _OBJECT:
             return self.of(value, self.read)
         _, name, arguments, fields, values = value

@@ -79,6 +79,12 @@ GROUPS = {
     "objectives_": LATENT_AS_BATCH,
     "n_iter_": LATENT_APART,
     "n_steps_": LATENT_AS_BATCH,
+    "kernel_priors": (
+        (SVGPRegressor, AnytimeSGPRegressor),
+        (SVGPClassifier, AnytimeSGPClassifier),
+        (StreamingSGPRegressor,),
+        (StreamingSGPClassifier,),
+    ),
     "offset_column": (REGRESSORS, (*CLASSIFIERS, AnytimeSGPClassifier)),
     "noise_variance": (REGRESSORS, LATENT),
     "noise_variance_bounds": (REGRESSORS, LATENT),

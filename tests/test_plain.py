@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.stats import lognorm
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp._plain import as_plain, from_plain
@@ -42,6 +43,16 @@ def test_kernels_come_back():
     back = from_plain(plain)
     assert back["kernel"] == kernel and back["kernel"].get_params() == kernel.get_params()
     assert_array_equal(back["numbers"][1], np.arange(3.0))
+
+
+def test_frozen_distributions_come_back():
+    """They are written by name and arguments; no other name makes anything."""
+    plain = as_plain({"x": lognorm(0.5, scale=np.array([1.0, 2.0]))})
+    assert {type(part) for part in parts(plain)} <= {dict, list, str, float, np.ndarray}
+    assert_array_equal(from_plain(plain)["x"].ppf(0.3), lognorm(0.5, scale=[1.0, 2.0]).ppf(0.3))
+    plain["x"][1] = "__name__"
+    with pytest.raises(ValueError, match="distributions of scipy"):
+        from_plain(plain)
 
 
 def test_what_is_one_stays_one():

@@ -59,8 +59,7 @@ def merit(space, result):
     result : tuple of Parameters and float
         And more, which is not looked at.
     """
-    parameters, value = result[:2]
-    return value if space.prior is None else value + space.prior(parameters.theta)[0]
+    return space.merit(*result[:2])
 
 
 def better(space, first, second):
@@ -120,7 +119,8 @@ class Ascents:
     def add(self, parameters, value, n_iter):
         """Take what a run has come to, and see whether another one follows."""
         first, second = self.result, (parameters, value)
-        is_first, gain = self.value == -np.inf, value - self.value
+        is_first, expected = self.value == -np.inf, self.space.expected
+        gain = value - self.value + expected.value(parameters) - expected.value(self.parameters)
         self.parameters, self.value = second if is_first else better(self.space, first, second)[:2]
         self.n_iter, self.left = self.n_iter + n_iter, self.left - n_iter
         may_go_on = self.left > 0 and not self.trace.stopped

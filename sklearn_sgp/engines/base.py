@@ -98,6 +98,8 @@ class Start:
     inducing : object
         The fingerprint of what the user gave as ``inducing``.
     with_default_bounds : tuple of str
+        Groups of which the user said nothing: neither bounds, nor what is expected.
+    left_open : tuple of str
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
@@ -116,6 +118,7 @@ class Start:
     space: ParameterSpace
     inducing: object = None
     with_default_bounds: tuple = ()
+    left_open: tuple = ()
     alternatives: tuple = ()
     columns: InputColumns = PLAIN_COLUMNS
     units: TargetUnits = UNIT
@@ -214,6 +217,14 @@ class Problem:
         """True if the objective is the evidence of the exact process, and is to be maximised."""
         return self.inputs_are_rows and self.start.likelihood.conjugate and not self.is_interim
 
+    def with_expected(self, parameters, value):
+        """Return a value in nats of all rows, raised by what the user expects of parameters."""
+        return value + self.start.space.expected.value(parameters)
+
+    def raised(self, score, parameters):
+        """Return a `Score` of rows left out, raised by what the user expects of parameters."""
+        return score.raised(self.with_expected(parameters, 0.0) / self.rows.total_weight)
+
     def widths_of(self, places):
         """Return the widths of the rows at some places, of all for None: (k, t) or 0."""
         has_all = places is None or not np.ndim(self.widths)
@@ -277,6 +288,11 @@ class Fitted:
     targets: object = None
     interrupted: bool = False
     told_mean: object = OWN_MEAN
+
+    @property
+    def merit(self):
+        """The objective, raised by what the user expects of the parameters."""
+        return self.objective + self.start.space.expected.value(self.parameters)
 
     @property
     def parameters_to_start_from(self):

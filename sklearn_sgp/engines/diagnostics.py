@@ -108,7 +108,7 @@ def warn_of_no_reach(problem, result):
 
 
 def _is_given(start):
-    return start.space.learns("theta") and "theta" not in start.with_default_bounds
+    return start.space.learns("theta") and "theta" not in start.left_open
 
 
 def _are_repeated(problem):
@@ -143,7 +143,7 @@ def warn_at_bounds(start, parameters):
         As learned.
     """
     for name in ("theta", "log_noise"):
-        if not start.space.learns(name) or name in start.with_default_bounds:
+        if not start.space.learns(name) or name in start.left_open:
             continue
         values = np.ravel(parameters.values[name])
         lower, upper = start.space.group(name).bounds.T

@@ -15,6 +15,10 @@ def fingerprint(value):
         return _of_params(value, value.get_params(deep=False))
     if value is None or isinstance(value, str):
         return repr(value)
+    if isinstance(value, dict):
+        return tuple(sorted((repr(name), fingerprint(part)) for name, part in value.items()))
+    if hasattr(value, "kwds"):  # a frozen distribution
+        return value.dist.name, fingerprint(value.args), fingerprint(value.kwds)
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -25,7 +25,7 @@ def with_proportions(starts, rows, spread, choices, previous):
 
     One number then tells all of them, whatever the units of the columns are. "labels" have a length
     scale for each column as well, and first, since short fits take the first start without a
-    comparison. An earlier fit has chosen.
+    comparison. An earlier fit has chosen, and so has a user who has priors of them.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def with_proportions(starts, rows, spread, choices, previous):
     choices : start.Choices
     previous : Fitted or None
     """
-    if choices.kernel_set not in _PROPORTIONAL:
+    if choices.kernel_set not in _PROPORTIONAL or choices.kernel_priors:
         return starts
     spread = np.delete(spread, choices.columns.categorical)
     varies, std = spread > 0.0, np.where(spread > 0.0, spread, 1.0)

@@ -39,6 +39,7 @@ from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from .ascent import FEW_ROWS
 from .base import Start
+from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
@@ -61,6 +62,7 @@ class Choices:
     is the number of latent functions that outputs mix, None for independent outputs. With
     ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
     as they are. ``has_default_kernel`` says that ``kernel`` was not given by the user.
+    ``kernel_priors`` has distributions by names of parameters, or is None.
     """
 
     kernel: object
@@ -78,6 +80,7 @@ class Choices:
     learns_means: bool = False
     normalize_y: object = True
     has_default_kernel: bool = False
+    kernel_priors: object = None
 
     def by_default(self, kernel, noise_variance):
         """Return the same with another default kernel, whose inducing inputs stay where they are.
@@ -130,7 +133,8 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         lambda parameters: _inducing_inputs(rows, choices, parameters, std, rng, choose, previous),
     )
     Z = first.parameters.Z
-    others = (_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:])
+    others = [_start_with(kernel, *shared, lambda _: Z) for kernel in kernels[1:]]
+    check_names(choices, [first, *others])
     if choices.kernel is None and not choices.has_features:
         first, *others = with_proportions([first, *others], rows, spread, choices, previous)
     return replace(first, alternatives=tuple(others))
@@ -174,7 +178,8 @@ def _may_be_lines(rows, choices, likelihood):
     is_plain = likelihood.conjugate and precision is not None and not precision.differs
     of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
-    return is_plain and of_numbers and one_table and not choices.mixes_outputs
+    is_special = choices.mixes_outputs or choices.kernel_priors
+    return is_plain and of_numbers and one_table and not is_special
 
 
 def of_columns(kernel, X, columns):
@@ -224,6 +229,9 @@ def _start_with(
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
     if noise_bounds is not None:
         bounds["log_noise"] = np.log(noise_bounds)
+    default = _left_open(choices, whites)
+    expected = expected_of(choices, kernel, expression, len(bounds.get("log_noise", ())))
+    values, bounds = begun(expected, values, bounds, default)
     parameters = Parameters(expression, values)
     learned = _learned(previous, likelihood, parameters, bounds)
     if "theta" in learned and not _same_categories(previous, choices):
@@ -237,25 +245,32 @@ def _start_with(
             "learned by finite differences and the inducing inputs stay where they start.",
         )
     space = ParameterSpace(
-        tuple(_groups(choices, parameters, likelihood, theta_bounds, noise_bounds, spread, units)),
+        tuple(_groups(choices, parameters, likelihood, bounds, spread, units)),
         prior_of(choices, expression, spread),
+        expected,
     )
-    default = ("theta",) if choices.kernel is None or choices.has_default_kernel else ()
-    if not whites and has_default_bounds(choices.noise_variance_bounds):
-        default = (*default, "log_noise")
+    untouched = () if expected.parts else default
     inducing = fingerprint(choices.inducing)
     n_idle = n_scales_of(expression, spread == 0.0)
     more = {"columns": choices.columns, "units": units, "n_idle": n_idle}
-    made = Start(kernel, likelihood, parameters, space, inducing, default, **more)
+    made = Start(kernel, likelihood, parameters, space, inducing, untouched, default, **more)
     return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 
 
-def _groups(choices, parameters, likelihood, theta_bounds, noise_bounds, spread, units):
+def _left_open(choices, whites):
+    """Return the groups of which the user gave no bounds."""
+    default = ("theta",) if choices.kernel is None or choices.has_default_kernel else ()
+    if not whites and has_default_bounds(choices.noise_variance_bounds):
+        default = (*default, "log_noise")
+    return default
+
+
+def _groups(choices, parameters, likelihood, bounds, spread, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
-    yield Group("theta", theta_bounds)
-    if noise_bounds is not None:
-        yield Group("log_noise", np.log(noise_bounds))
+    yield Group("theta", bounds["theta"])
+    if "log_noise" in bounds:
+        yield Group("log_noise", bounds["log_noise"])
     if len(likelihood.theta):
         yield Group("likelihood", likelihood.theta_bounds)
     if parameters.mixes_outputs:

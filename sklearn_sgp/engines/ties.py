@@ -19,6 +19,8 @@ _CATEGORY_TIES = (4.0, 4.0, 1.0)
 def prior_of(choices, expression, spread):
     """Return the prior that ties what is learned of categories, and length scales, or None.
 
+    A prior of the user's of length scales takes the place of the latter.
+
     Parameters
     ----------
     choices : start.Choices
@@ -30,7 +32,8 @@ def prior_of(choices, expression, spread):
     factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
     if places:
         factors.append(TiedCategories(places, _CATEGORY_TIES))
-    if choices.kernel is None and choices.ties_length_scales:
+    has_own = "length_scale" in (choices.kernel_priors or {})
+    if choices.kernel is None and choices.ties_length_scales and not has_own:
         factors.append(_ties(expression, np.delete(spread, choices.columns.categorical)))
     if len(factors) > 1:
         return Product(tuple(factors))

@@ -35,6 +35,14 @@ class AnytimeSGPClassifier(SGPClassifier):
         explain next to nothing, length scales one by one are tried for the first, too, and short
         ones. Starting values and bounds come from the first rows. Length scales are in units of X.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel: frozen distributions of :mod:`scipy.stats` by
+        name. "length_scale" means all of that name but those of missing values, "k1__length_scale"
+        the one of that name in ``kernel_.get_params()``. Length scales are in units of X. Learning
+        adds log densities of the parameters, not of their logarithms, to its objective. A start of
+        yours must be within the support. With ``kernel=None`` a prior of length scales takes the
+        place of what ties them.
+
     likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
         "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" of each class
         against the rest where three classes and more, with up to 512 rows and 1,536 rows times
@@ -211,8 +219,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     temperature_ : float
         What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
         out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
-        rows and more without ``max_time``, held out. Always 1 without near rows. Only
-        with "dirichlet".
+        rows and more without ``max_time``, held out. Always 1 without near rows. With "probit" and
+        "logit" what the decision is divided by, by rows whose labels sites have not seen; 1 with
+        ``max_time``. "ordinal" has none.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -230,6 +239,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
         classes, in nats; of one function, that of expectation propagation. It is an estimate if
         learning ended before all blocks were seen.
+
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
 
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
@@ -300,10 +313,10 @@ class AnytimeSGPClassifier(SGPClassifier):
     rows before.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
-    rows to. ``kernel``, ``inducing``, ``optimize_inducing``, ``categorical_features`` and
-    ``block_column`` must stay as in the first batch. After Ctrl-C within the anytime solver the
-    estimator has the last q(u). Rows must be arrays or memory maps: dask collections are for
-    `SVGPClassifier`.
+    rows to. ``kernel``, ``kernel_priors``, ``inducing``, ``optimize_inducing``,
+    ``categorical_features`` and ``block_column`` must stay as in the first batch. After Ctrl-C
+    within the anytime solver the estimator has the last q(u). Rows must be arrays or memory maps:
+    dask collections are for `SVGPClassifier`.
 
     References
     ----------
@@ -349,6 +362,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="auto",
         model="auto",
         alpha_epsilon="auto",
@@ -390,6 +404,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.model = model
         self.alpha_epsilon = alpha_epsilon
@@ -465,10 +480,5 @@ class AnytimeSGPClassifier(SGPClassifier):
         return {"ties_length_scales": True, "kernel_set": "classes" if near else "proportional"}
 
     def _more_attributes(self, fitted):
-        likelihood = fitted.likelihood
-        if not likelihood.conjugate:
-            return {}
-        return {
-            "alpha_epsilon_": likelihood.alpha_epsilon,
-            "temperature_": likelihood.temperature,
-        }
+        names, likelihood = ("alpha_epsilon", "temperature"), fitted.likelihood
+        return {f"{one}_": getattr(likelihood, one) for one in names if hasattr(likelihood, one)}

@@ -31,6 +31,15 @@ class AnytimeSGPRegressor(SGPRegressor):
         ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
         RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel and the noise: frozen distributions of
+        :mod:`scipy.stats` by name. "length_scale" means all of that name but those of missing
+        values, "k1__length_scale" the one of that name in ``kernel_.get_params()``;
+        "noise_variance" is the noise, without a ``WhiteKernel``. Length scales are in units of X.
+        Learning adds log densities of the parameters, not of their logarithms, to its objective. A
+        start of yours must be within the support. With ``kernel=None`` a prior of length scales
+        takes the place of the weak one that ties them.
+
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", \
             "auto", "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
             default="gaussian"
@@ -226,6 +235,10 @@ class AnytimeSGPRegressor(SGPRegressor):
         Log marginal likelihood of the training rows (for "vfe" the variational bound), in nats, for
         y as it was given. It is an estimate if learning ended before all blocks were seen.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
 
@@ -333,6 +346,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="gaussian",
         model="auto",
         alpha_divergence=1.0,
@@ -376,6 +390,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.model = model
         self.alpha_divergence = alpha_divergence

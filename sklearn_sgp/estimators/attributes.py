@@ -37,6 +37,7 @@ def fitted_attributes(model, fitted, weight):
         "likelihood_": fitted.public_likelihood,
         **_of_inducing(parameters, form),
         "objective_": fitted.objective - weight * targets.log_scale,
+        "log_prior_": fitted.start.space.expected.log_density(parameters),
         "is_categorical_": form.mask(model.n_features_in_),
         "categories_": form.codes.values,
         "jitter_": fitted.jitter,

@@ -13,6 +13,7 @@ from ..optimize.momentum import STOCHASTIC
 # What `partial_fit` takes from the first batch; "inducing" only where it is an array.
 FIXED_AFTER_FIT = (
     "kernel",
+    "kernel_priors",
     "likelihood",
     "inducing",
     "optimize_inducing",
@@ -39,6 +40,7 @@ LATENT_FIXED_AFTER_FIT = (
 
 SHARED_CONSTRAINTS = {
     "kernel": [None, Kernel],
+    "kernel_priors": [None, dict],
     "n_inducing": [Interval(Integral, 1, None, closed="left")],
     "inducing": [StrOptions({"kmeans", "greedy", "random", "fourier"}), "array-like"],
     "optimize_inducing": ["boolean"],
@@ -117,9 +119,9 @@ BLOCK_CONSTRAINTS = {
     "n_neighbors": [Interval(Integral, 0, None, closed="left")],
     "copy_X": ["boolean"],
 }
-_OF_COLUMNS = ("categorical_features", "missing")
+_OF_X = ("categorical_features", "missing", "kernel_priors")
 LATENT_CONSTRAINTS = {
-    name: value for name, value in SHARED_CONSTRAINTS.items() if name not in _OF_COLUMNS
+    name: value for name, value in SHARED_CONSTRAINTS.items() if name not in _OF_X
 } | {
     **NOISE_CONSTRAINTS,
     "inducing": [StrOptions({"kmeans", "greedy", "random"}), "array-like"],

@@ -153,7 +153,7 @@ def better_of(model, fit, mark):
         return fit
     is_whole = before.n_used is None and after.n_used is None
     is_alike = type(before.likelihood) is type(after.likelihood)  # else objectives are not
-    if not (is_whole and is_alike) or after.interrupted or before.objective <= after.objective:
+    if not (is_whole and is_alike) or after.interrupted or before.merit <= after.merit:
         return fit
     fit.problem.trace.add(before.objective, lambda: before.parameters)
     return replace(fit, fitted=before, targets=before.targets)

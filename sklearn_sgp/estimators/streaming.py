@@ -193,7 +193,7 @@ def _engine(model):
         alpha_divergence=float(getattr(model, "alpha_divergence", 0.0)),
         forget_factor=1.0,  # of a first batch; `watched` has that of later ones
         trust_region=float(model.trust_region),
-        keeps_scales=model.kernel is None,
+        keeps_scales=_is_free(model),
         random_state=model.random_state,
         keeps_rows=inducing is not None and _keeps_rows(model),
         follows_level=_follows_level(model),
@@ -204,7 +204,12 @@ def _engine(model):
 def _keeps_rows(model):
     """Return whether a stream may begin anew: nothing fades, and learning is soon at its end."""
     is_short = model.optimizer != "adam" and model.max_time is None
-    return model.kernel is None and is_short and model.forget_factor == 1.0
+    return _is_free(model) and is_short and model.forget_factor == 1.0
+
+
+def _is_free(model):
+    """Return whether the user says nothing of the kernel."""
+    return model.kernel is None and not model.kernel_priors
 
 
 def _follows_level(model):

@@ -28,6 +28,14 @@ class StreamingSGPClassifier(SGPClassifier):
         * RBF()`` with one length scale for each column; its starting values and bounds come from
         the data, or from the first batch. Length scales are in units of X.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel: frozen distributions of :mod:`scipy.stats` by
+        name. "length_scale" means all of that name but those of missing values, "k1__length_scale"
+        the one of that name in ``kernel_.get_params()``. Length scales are in units of X. Learning
+        adds log densities of the parameters, not of their logarithms, to its objective. A start of
+        yours must be within the support. Each batch counts them by its share of the rows so far.
+        With ``kernel=None`` a prior of length scales takes the place of what ties them.
+
     likelihood : {"auto", "probit", "logit", "softmax", "ordinal"} or instance, default="auto"
         Probability of a class given the latent functions. "probit" and "logit" are for two classes,
         "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
@@ -181,6 +189,10 @@ class StreamingSGPClassifier(SGPClassifier):
         Sum of the online bounds of all batches. It estimates the log evidence, and it is no bound
         once inducing inputs have moved.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         Online bound after every iteration on the last batch.
 
@@ -249,8 +261,8 @@ class StreamingSGPClassifier(SGPClassifier):
     of ``partial_fit`` decides starting values, so it should have a few hundred rows. Later batches
     may have any size. If the kernel is learned, rows are kept until there are 25 of positive
     weight, and the stream begins anew with each batch until then. A batch of one class updates the
-    posterior and leaves the kernel as it is. ``kernel``, ``likelihood``, ``optimize_inducing`` and
-    ``categorical_features`` must stay as in the first batch.
+    posterior and leaves the kernel as it is. ``kernel``, ``kernel_priors``, ``likelihood``,
+    ``optimize_inducing`` and ``categorical_features`` must stay as in the first batch.
 
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this
@@ -285,6 +297,7 @@ class StreamingSGPClassifier(SGPClassifier):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="auto",
         old_posterior_power="auto",
         forget_factor=1.0,
@@ -313,6 +326,7 @@ class StreamingSGPClassifier(SGPClassifier):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.old_posterior_power = old_posterior_power
         self.forget_factor = forget_factor

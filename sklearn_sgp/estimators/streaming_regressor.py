@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import Interval
 from ..data.targets import observed_columns
-from ..likelihoods._names import needs_row_precision, regression_likelihood
+from ..likelihoods._names import needs_row_precisions, regression_likelihood
 from ..optimize.progress import Clock
 from ..predict.vouched_bands import with_vouched_bands
 from . import recipes, streaming
@@ -35,6 +35,16 @@ class StreamingSGPRegressor(SGPRegressor):
         noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
         starting values and bounds come from the data, or from the first batch. The kernel refers to
         normalised targets (see ``normalize_y``) and to inputs in their own units.
+
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel and the noise: frozen distributions of
+        :mod:`scipy.stats` by name. "length_scale" means all of that name but those of missing
+        values, "k1__length_scale" the one of that name in ``kernel_.get_params()``;
+        "noise_variance" is the noise, without a ``WhiteKernel``. Length scales are in units of X.
+        Learning adds log densities of the parameters, not of their logarithms, to its objective. A
+        start of yours must be within the support. Each batch counts them by its share of the rows
+        so far. With ``kernel=None`` a prior of length scales takes the place of the weak one that
+        ties them.
 
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
@@ -250,6 +260,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Sum of the online bounds of all batches. It estimates the log evidence, and it is no bound
         once inducing inputs have moved.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         Online bound after every iteration on the last batch.
 
@@ -332,9 +346,9 @@ class StreamingSGPRegressor(SGPRegressor):
     to begin anew each time that they have doubled, unless something fades, has changed or is
     limited by ``max_time``. If each batch so far lies beyond those before in one column, as time
     does, what came next decides between that kernel and a level that wanders: a random walk, a
-    trend that wanders, and a smooth function of the other columns. ``kernel``, ``likelihood``,
-    ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``, ``normalize_y``,
-    ``categorical_features`` and ``n_latent`` must stay as in the first batch.
+    trend that wanders, and a smooth function of the other columns. ``kernel``, ``kernel_priors``,
+    ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
+    ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 
     Centre and scale of the targets, ``y_mean_`` and ``y_scale_``, are those of all rows so far
     (``forget_factor`` included) with Gaussian noise and unless ``normalize_y`` gives them. What was
@@ -387,6 +401,7 @@ class StreamingSGPRegressor(SGPRegressor):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="gaussian",
         alpha_divergence=0.0,
         old_posterior_power="auto",
@@ -421,6 +436,7 @@ class StreamingSGPRegressor(SGPRegressor):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.alpha_divergence = alpha_divergence
         self.old_posterior_power = old_posterior_power
@@ -499,7 +515,7 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."
             )
         likelihood = regression_likelihood(self.likelihood)
-        if not needs_row_precision(likelihood) and not likelihood.conjugate:
+        if not needs_row_precisions(likelihood) and not likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."

@@ -33,6 +33,14 @@ class SVGPClassifier(SGPClassifier):
         * RBF()`` with one length scale for each column; its starting values and bounds come from
         the data, or from the first batch. Length scales are in units of X.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel: frozen distributions of :mod:`scipy.stats` by
+        name. "length_scale" means all of that name but those of missing values, "k1__length_scale"
+        the one of that name in ``kernel_.get_params()``. Length scales are in units of X. Learning
+        adds log densities of the parameters, not of their logarithms, to its objective. A start of
+        yours must be within the support. With ``kernel=None`` a prior of length scales takes the
+        place of what ties them.
+
     likelihood : {"auto", "probit", "logit", "softmax", "ordinal"} or instance, default="auto"
         Probability of a class given the latent functions. "probit" and "logit" are for two classes,
         "softmax" is for any number of classes. "auto" means "probit" for two classes and "softmax"
@@ -162,6 +170,10 @@ class SVGPClassifier(SGPClassifier):
         Variational bound on the log evidence of the training rows, in nats, for y as it was given.
         After ``partial_fit`` it may be an estimate from the last minibatch.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
 
@@ -211,9 +223,9 @@ class SVGPClassifier(SGPClassifier):
     joins the posterior. It also moves kernel and inducing inputs by one stochastic step for every
     ``batch_size`` rows, unless ``optimizer=None``. After ``max_steps`` or most of ``max_time``, the
     rows left only join the posterior, or are left out with ``total_samples``. ``kernel``,
-    ``likelihood``, ``inducing``, ``optimize_inducing`` and ``categorical_features`` must stay as in
-    the first batch. If batches are sorted by class or by inputs, `StreamingSGPClassifier` is
-    better, as it learns anew from each batch.
+    ``kernel_priors``, ``likelihood``, ``inducing``, ``optimize_inducing`` and
+    ``categorical_features`` must stay as in the first batch. If batches are sorted by class or by
+    inputs, `StreamingSGPClassifier` is better, as it learns anew from each batch.
 
     ``fit`` reads a dask array or dataframe, or a data set of HDF5 or Zarr, partition by partition
     (``docs/large_data.md``).
@@ -274,6 +286,7 @@ class SVGPClassifier(SGPClassifier):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="auto",
         class_weight=None,
         total_samples=None,
@@ -301,6 +314,7 @@ class SVGPClassifier(SGPClassifier):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.class_weight = class_weight
         self.total_samples = total_samples

@@ -38,6 +38,15 @@ class SVGPRegressor(SGPRegressor):
         bounds after 20 iterations; the first of these without learning, with "adam" or where
         ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
 
+    kernel_priors : dict, default=None
+        What is expected of parameters of the kernel and the noise: frozen distributions of
+        :mod:`scipy.stats` by name. "length_scale" means all of that name but those of missing
+        values, "k1__length_scale" the one of that name in ``kernel_.get_params()``;
+        "noise_variance" is the noise, without a ``WhiteKernel``. Length scales are in units of X.
+        Learning adds log densities of the parameters, not of their logarithms, to its objective. A
+        start of yours must be within the support. With ``kernel=None`` a prior of length scales
+        takes the place of the weak one that ties them.
+
     likelihood : {"gaussian", "student_t", "heteroscedastic", "heteroscedastic_student_t", "auto", \
             "poisson", "negative_binomial", "gamma", "beta", "censored"} or instance, \
             default="gaussian"
@@ -216,6 +225,10 @@ class SVGPRegressor(SGPRegressor):
         Variational bound on the log evidence of the training rows, in nats, for y as it was given.
         After ``partial_fit`` it may be an estimate from the last minibatch.
 
+    log_prior_ : float
+        Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its
+        sum with the objective.
+
     objectives_ : ndarray
         The objective, or an estimate of it, after every iteration or epoch.
 
@@ -282,12 +295,12 @@ class SVGPRegressor(SGPRegressor):
     the model of ``fit``. A category that comes later gets its share of the inducing inputs; where
     there are ``n_inducing`` already, those that the others predict best go.
 
-    ``kernel``, ``likelihood``, ``inducing``, ``optimize_inducing``, ``noise_variance``,
-    ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay
-    as in the first batch. A warning tells of drift: most rows of a batch lie more than four
-    predicted standard deviations from their predictions. The second batch is checked, then others
-    as often as the number of rows doubles. If rows come from ever new places, take
-    `StreamingSGPRegressor`, whose inducing inputs follow them.
+    ``kernel``, ``kernel_priors``, ``likelihood``, ``inducing``, ``optimize_inducing``,
+    ``noise_variance``, ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and
+    ``n_latent`` must stay as in the first batch. A warning tells of drift: most rows of a batch lie
+    more than four predicted standard deviations from their predictions. The second batch is
+    checked, then others as often as the number of rows doubles. If rows come from ever new places,
+    take `StreamingSGPRegressor`, whose inducing inputs follow them.
 
     Targets that are skewed, or whose noise grows with their size, are for ``normalize_y="warped"``
     [3]_ or "yeo-johnson" [4]_. Means are then integrals, quantiles and densities exact. A warp is
@@ -335,6 +348,7 @@ class SVGPRegressor(SGPRegressor):
         self,
         kernel=None,
         *,
+        kernel_priors=None,
         likelihood="gaussian",
         total_samples=None,
         n_latent=None,
@@ -366,6 +380,7 @@ class SVGPRegressor(SGPRegressor):
         verbose=0,
     ):
         self.kernel = kernel
+        self.kernel_priors = kernel_priors
         self.likelihood = likelihood
         self.total_samples = total_samples
         self.n_latent = n_latent

@@ -1,5 +1,6 @@
 """Which types a file of a model may name, for readers that ask before they load."""
 
+from scipy import stats
 from sklearn.gaussian_process import kernels
 
 from ..kernels import Categorical, Columns, Linear
@@ -21,8 +22,8 @@ _ESTIMATORS = [
     StreamingSGPClassifier,
     BayesianGPLVM,
 ]
-# Estimators write kernels and likelihoods as words. Grids of searches hold them as they are, and
-# searches may hold a scorer.
+# Estimators write kernels, likelihoods and distributions as words. Grids of searches hold them as
+# they are, and searches may hold a scorer.
 _PARAMETERS = [
     Columns,
     Categorical,
@@ -34,6 +35,8 @@ _PARAMETERS = [
         for found in vars(kernels).values()
         if isinstance(found, type) and issubclass(found, kernels.Kernel)
     ),
+    type(stats.norm()),
+    *{type(found) for found in vars(stats).values() if isinstance(found, stats.rv_continuous)},
 ]
 _SCORERS = ["sklearn_sgp.metrics.log_density_scorer", "sklearn_sgp.metrics.neg_crps_scorer"]
 

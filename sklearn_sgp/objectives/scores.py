@@ -1,6 +1,6 @@
 """Scores of rows that nothing was learned from: what is better by more than its standard error."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,10 @@ class Score:
     def of_objective(cls, value, weight):
         """Return the score of an objective in nats of rows with a total weight."""
         return cls(np.array([value / weight]), np.ones(1))
+
+    def raised(self, nats):
+        """Return the score of what is better by so many nats a row, whatever the rows say."""
+        return self if nats == 0.0 else replace(self, each=self.each + nats)
 
     @property
     def mean(self):

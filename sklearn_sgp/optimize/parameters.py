@@ -20,6 +20,7 @@ import numpy as np
 
 from ..kernels import KernelExpression
 from ..kernels._features import are_features, with_features
+from .kernel_priors import NOTHING_EXPECTED, KernelPriors
 
 
 @dataclass(frozen=True)
@@ -225,10 +226,13 @@ class ParameterSpace:
     groups : tuple of Group
     prior : callable or None
         ``prior(theta)``: log density and its gradient, which objectives are to be raised by.
+    expected : KernelPriors
+        What the user expects, by which objectives are raised, too, and what compares parameters.
     """
 
     groups: tuple
     prior: Callable | None = None
+    expected: KernelPriors = NOTHING_EXPECTED
 
     def learns(self, name):
         """Return True if a group is free."""
@@ -290,11 +294,20 @@ class ParameterSpace:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def with_prior(self, value, gradient, parameters):
-        """Add the log prior and its gradient to those of the objective."""
-        if self.prior is None:
+        """Add log priors and their gradients to those of the objective."""
+        more, slopes = self.expected.value_and_gradient(parameters)
+        if self.prior is not None:
+            log_prior, slope = self.prior(parameters.theta)
+            more, slopes["theta"] = more + log_prior, slope + slopes.get("theta", 0.0)
+        if not slopes:
             return value, gradient
-        log_prior, slope = self.prior(parameters.theta)
-        return value + log_prior, type(gradient)(gradient, theta=gradient["theta"] + slope)
+        total = {name: gradient[name] + slope for name, slope in slopes.items()}
+        return value + more, type(gradient)(gradient, **total)
+
+    def merit(self, parameters, value):
+        """Return what learning maximises: an objective and the log priors of its parameters."""
+        log_prior = 0.0 if self.prior is None else self.prior(parameters.theta)[0]
+        return value + log_prior + self.expected.value(parameters)
 
     def bounds(self, like):
         """Return bounds of the vector, shape (n, 2)."""

@@ -21,7 +21,7 @@ from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses
 from ..objectives.scores import Score
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.budget import Budget
 from ..optimize.choices import Tried, climb, tell
 from ..optimize.parameters import ParameterSpace
@@ -132,7 +132,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
-            seconds = shares.TEMPERATURES * max_time
+            seconds = time_shares.TEMPERATURES * max_time
             left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     problem.trace.begin("probabilities of classes held out")
@@ -226,12 +226,16 @@ class Trials:
             if parameters is None:
                 return None
             trial = self.of(parameters)
-            return Tried(f"power {power}", trial, trial.score, time.perf_counter() - began)
+            return Tried(f"power {power}", trial, self._score(trial), time.perf_counter() - began)
 
         how = (-1, 1), _MOST_POWERS, lambda score, best: score.mean > best.mean
-        begin = Tried("as learned", first, first.score, 0.0)
+        begin = Tried("as learned", first, self._score(first), 0.0)
         told = f"{about}, powers of {factor:g}", self.problem.trace
         return climb(begin, at, *how, *told).result
+
+    def _score(self, trial):
+        known = replace(self.problem, start=self.fitted.start)
+        return known.raised(trial.score, trial.parameters)
 
     def _changed(self, change, factor, parameters):
         """Return parameters of a changed kernel; None where bounds leave no room."""

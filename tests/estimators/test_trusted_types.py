@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import saved_models
 from numpy.testing import assert_array_equal
+from scipy.stats import lognorm
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, WhiteKernel
 
@@ -51,6 +52,11 @@ MORE = {
         Y,
     ),
     "kernel": (SVGPRegressor(KERNEL, **SMALL), X, Y),
+    "priors": (
+        SVGPRegressor(RBF(), kernel_priors={"length_scale": lognorm(0.5, scale=[2.0])}, **SMALL),
+        X,
+        Y,
+    ),
     "adam": (SVGPRegressor(optimizer="adam", max_steps=2, **SMALL), X, Y),
     "fourier": (SVGPRegressor(inducing="fourier", **SMALL), X, Y),
     "holes": (SVGPRegressor(**SMALL), np.where(X > 1.5, np.nan, X), Y),

@@ -47,7 +47,7 @@ def with_variance_of_labels(problem, parameters):
     predict = _left_out(problem, parameters)
 
     def score(changed):
-        return predict(changed).score()
+        return problem.raised(predict(changed).score(), changed)
 
     judge = Judge(problem.start.space, parameters, score, _TIMES)
     how = (1, -1), _MOST_POWERS, Score.is_better

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from ..variational.class_start import with_regressed_start
 from .sites import SitesInBlocks
 from .solver import add, fit
@@ -48,7 +48,7 @@ class BlockModels:
         if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
             other = with_regressed_start(problem)
             again = None if other is None else fit(other, self.plan)
-            if again is not None and again.objective > fitted.objective:
+            if again is not None and again.merit > fitted.merit:
                 return other, again
         return problem, fitted
 

@@ -99,7 +99,7 @@ class SiteLearning:
             rng = np.random.RandomState(self.test_seed)
             groups = self.groups(parameters, min(self.n_groups, _JUDGING), rng)
             self._judging[self.n_neighbors] = self._sites(task, groups, sweeps=_JUDGE_SWEEPS)
-        return self._score(self._judging[self.n_neighbors], parameters)
+        return task.raised(self._score(self._judging[self.n_neighbors], parameters), parameters)
 
     @staticmethod
     def _score(evidence, parameters):

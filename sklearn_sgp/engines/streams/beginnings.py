@@ -99,7 +99,9 @@ def _better_of(begin, found, n_iter, rows, old, weight_seen, plan):
         again, more = best_of_rounds(begin, rows, old, weight_seen, plan)
     except np.linalg.LinAlgError:
         return found, n_iter
-    return again if again[2] > found[2] else found, n_iter + more
+    expected = plan.start.space.expected
+    first, second = (one[2] + expected.value(one[0].parameters) for one in (again, found))
+    return again if first > second else found, n_iter + more
 
 
 def _with_inputs(parameters, rows, old, weight_seen, plan):

@@ -67,14 +67,16 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     """
     best, n_iter = None, 0
     first = plan.weight_learned == 0.0 or plan.restarts
-    radius = share = np.inf
+    radius, share, told = np.inf, np.inf, 1.0
     if not first:
         # parameters that rest on fewer rows than now come are no more than a start
         weight = plan.waiting.weight + rows.total_weight
         share = weight / plan.weight_learned
         radius = plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
         plan = plan.of_later(weight) if share <= 1.0 else plan
+        told = weight / (weight + plan.weight_learned)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
+    space = replace(space, expected=space.expected.weighted(told))
     space = space.without("log_noise") if plan.holds_noise else space
     space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
@@ -86,12 +88,18 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
                 raise
             break  # what the round before has found is valid
         n_iter += more
-        if best is None or found[2] > best[2]:
+        if best is None or _is_better(space, found, best):
             best = found
         if plan.trace.stopped:
             break
         parameters = best[0].parameters
     return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
+
+
+def _is_better(space, found, best):
+    """Return whether a bound, with what the user expects, is higher than another."""
+    merits = (value + space.expected.value(one.parameters) for one, _, value in (found, best))
+    return next(merits) > next(merits)
 
 
 def _proposal(parameters, rows, old, weight_seen, plan, number):

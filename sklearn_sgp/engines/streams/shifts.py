@@ -140,7 +140,7 @@ def _alone(fitted, prediction, rows):
     if n >= LEAST_ROWS:
         return ()
     X, values = np.array(rows.X, dtype=np.float64), np.zeros((3, n, t))
-    left = np.maximum(1.0 - _told(fitted, X), _LEAST_OF_A_LEVEL)
+    left = np.maximum(1.0 - _told(fitted, X, t), _LEAST_OF_A_LEVEL)
     for c in range(t):
         residual, function, noise = prediction.output(c)
         covariance, seen = function + np.diag(noise), ~np.isnan(prediction.residual[:, c])
@@ -150,11 +150,14 @@ def _alone(fitted, prediction, rows):
     return tuple(map(Alone, X, rows.weights[1], *values))
 
 
-def _told(fitted, X):
-    """Return what rows that came alone tell of a level of 1 at some places, (n, t)."""
+def _told(fitted, X, t):
+    """Return what rows that came alone tell of a level of 1 at some places, (n, t).
+
+    Where outputs mix functions it is not told, and there may be fewer of these than outputs.
+    """
     alone, posterior = fitted.state.watch.alone, fitted.posterior
     if not alone or fitted.parameters.mixes_outputs:
-        return np.zeros((len(X), posterior.h.shape[1]))
+        return np.zeros((len(X), t))
     seen = np.array([one.share != 0.0 for one in alone])
     return replace(posterior, h=_information(fitted, alone, seen)).mean(X)
 

@@ -14,7 +14,7 @@ from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .inducing import StreamInducing

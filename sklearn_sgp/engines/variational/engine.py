@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs
@@ -66,7 +66,7 @@ class Variational:
 def _better(done, fitted, other, again, cut_by):
     """Return the problem and fit of the better bound; ``cut_by`` is what cut the first short."""
     n_iter, trace = fitted.n_iter + again.n_iter - 1, done.trace
-    if again.objective > fitted.objective:
+    if again.merit > fitted.merit:
         return other, replace(again, n_iter=n_iter)
     trace.cut_by, trace.start = cut_by, fitted.start
     return done, replace(fitted, n_iter=n_iter)

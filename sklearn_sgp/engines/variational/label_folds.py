@@ -69,6 +69,7 @@ class LabelFolds:
         """Return `Tried` of some parameters; its result are `JudgedLabels`."""
         began, judged = perf_counter(), self.judged(parameters, self.problem.start.likelihood)
         score = Score(judged.left_out.log_probabilities(1.0), judged.left_out.weight)
+        score = self.problem.raised(score, parameters)
         return Tried(name, judged, score, perf_counter() - began)
 
     def judged(self, parameters, likelihood):
