@@ -232,5 +232,5 @@ def test_workers_that_are_processes_get_few_posteriors(monkeypatch):
     expected = pic.mean_variance(X, blocks)
     monkeypatch.setattr(prediction, "map_groups", recorded)
     monkeypatch.setattr(prediction, "shares_memory", lambda: False)
-    assert_array_equal(pic.mean_variance(X, blocks)[0], expected[0])
+    assert_allclose(pic.mean_variance(X, blocks)[0], expected[0], rtol=1e-12)  # sums of BLAS
     assert len(sizes[0]) <= N_GROUPS and sum(sizes[0]) == 24
