@@ -8,8 +8,8 @@ Gaussian process of the values so far says where the next one is worth most: whe
 or where little is known. Expected improvement weighs the two.
 
 Two test problems, each with noise: Branin's in two dimensions, with three equal minima, and
-Hartmann's in three. Each search begins with some random places, the same for both models: a sparse
-process with ``include_noise=False``, as optimisers mean the deviation of the function, and
+Hartmann's in three. Each search begins with some random places, the same for all models: a sparse
+process that is fitted anew for each value, a stream that learns each value as it comes, and
 scikit-learn's exact process. ``bayesian_optimisation.png`` has the regret: how far the place that
 each model believes to be best is from the best there is.
 """
@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import StreamingSGPRegressor, SVGPRegressor
 
 parser = argparse.ArgumentParser(description="Expected improvement on two test problems.")
 parser.add_argument("--quick", action="store_true", help="fewer seeds and evaluations")
@@ -38,6 +38,8 @@ N_SEEDS = args.seeds or (3 if args.quick else 20)
 N_EVALUATIONS = args.evaluations or (20 if args.quick else 50)
 N_FIRST = 10
 warnings.simplefilter("ignore", ConvergenceWarning)  # of length scales at their bounds
+# a search goes where values are low: to a stream that looks like a change
+warnings.filterwarnings("ignore", message="Batches should go on")
 
 # %%
 # Two problems
@@ -71,25 +73,77 @@ PROBLEMS = {  # name: function, dimensions, minimum, deviation of the noise
 }
 
 # %%
-# Two models
-# ----------
-# The kernel is the same, one length scale for each input. With ``warm_start=True`` each fit goes on
-# from what the one before has learned. ``GaussianProcessRegressor`` has the noise in a
-# ``WhiteKernel``, which is in the deviations that it tells: it has to be taken out.
+# Three models
+# ------------
+# Kernel and limits of the noise are the same, one length scale for each input. Deviations are those
+# of the function, as optimisers mean them, by ``include_noise=False``. With ``warm_start=True`` a
+# fit goes on from what the one before has learned. ``GaussianProcessRegressor`` has the noise in a
+# ``WhiteKernel``, which is in the deviations that it tells: it has to be taken out. The stream
+# begins anew with each value until there are 25, and keeps none from then on. Noise has a limit
+# from below, as few values may be explained without any, and a stream learns of it slowly.
+
+NOISE_BOUNDS = (1e-4, 1.0)  # variances, in those of the values
 
 
-def sparse(n_inputs):
-    """A sparse process that tells the deviation of the function."""
-    kernel = ConstantKernel() * Matern(np.full(n_inputs, 0.3), (0.05, 10.0), nu=2.5)
-    return SVGPRegressor(
-        kernel, n_inducing=64, include_noise=False, warm_start=True, random_state=0
-    )
+def scaled_kernel(n_inputs):
+    """The kernel of all models."""
+    return ConstantKernel() * Matern(np.full(n_inputs, 0.3), (0.05, 10.0), nu=2.5)
 
 
-def exact(n_inputs):
-    """The exact process of scikit-learn."""
-    kernel = ConstantKernel() * Matern(np.full(n_inputs, 0.3), (0.05, 10.0), nu=2.5)
-    return GaussianProcessRegressor(kernel + WhiteKernel(0.1), normalize_y=True, random_state=0)
+class FittedAnew:
+    """A sparse process, fitted to all values for each that comes."""
+
+    def __init__(self, n_inputs):
+        self.model = SVGPRegressor(
+            scaled_kernel(n_inputs),
+            n_inducing=64,
+            noise_variance_bounds=NOISE_BOUNDS,
+            include_noise=False,
+            warm_start=True,
+            random_state=0,
+        )
+
+    def learn(self, X, y):
+        """Learn from all values."""
+        self.model.fit(X, y)
+
+
+class Streamed:
+    """A stream of values, each learned once."""
+
+    def __init__(self, n_inputs):
+        self.n_learned = 0
+        self.model = StreamingSGPRegressor(
+            scaled_kernel(n_inputs),
+            n_inducing=64,
+            noise_variance_bounds=NOISE_BOUNDS,
+            include_noise=False,
+            random_state=0,
+        )
+
+    def learn(self, X, y):
+        """Learn from those that are new."""
+        self.model.partial_fit(X[self.n_learned :], y[self.n_learned :])
+        self.n_learned = len(X)
+
+
+class Exact:
+    """The exact process of scikit-learn, fitted anew too."""
+
+    def __init__(self, n_inputs):
+        kernel = scaled_kernel(n_inputs) + WhiteKernel(0.1, NOISE_BOUNDS)
+        self.model = GaussianProcessRegressor(kernel, normalize_y=True, random_state=0)
+
+    def learn(self, X, y):
+        """Learn from all values."""
+        self.model.fit(X, y)
+
+
+MODELS = {
+    "SVGPRegressor": FittedAnew,
+    "StreamingSGPRegressor": Streamed,
+    "GaussianProcessRegressor": Exact,
+}
 
 
 def function_moments(model, X):
@@ -124,9 +178,10 @@ def search(make, problem, seed):
     rng = np.random.default_rng(seed)
     X = qmc.Sobol(n_inputs, rng=seed).random(16)[:N_FIRST]
     y = function(X) + noise * rng.normal(size=N_FIRST)
-    model, regrets, begin = make(n_inputs), [], time.process_time()
+    learner, regrets, begin = make(n_inputs), [], time.process_time()
     for _ in range(N_EVALUATIONS - N_FIRST):
-        model.fit(X, y)
+        learner.learn(X, y)
+        model = learner.model
         place = next_place(model, X, rng)
         X = np.vstack([X, place])
         y = np.append(y, function(X[-1:]) + noise * rng.normal())
@@ -142,7 +197,7 @@ def search(make, problem, seed):
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
 for ax, problem in zip(axes, PROBLEMS, strict=True):
-    for make, name in ((sparse, "SVGPRegressor"), (exact, "GaussianProcessRegressor")):
+    for name, make in MODELS.items():
         runs = [search(make, problem, seed) for seed in range(N_SEEDS)]
         regrets = np.array([run[0] for run in runs])
         mean, error = regrets.mean(axis=0), regrets.std(axis=0) / np.sqrt(N_SEEDS)

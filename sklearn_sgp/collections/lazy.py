@@ -68,10 +68,7 @@ class Question:
 
     def answer(self, inputs, y):
         """Return the arrays that the method returns, as a tuple."""
-        more = () if y is None else (np.asarray(y),)
-        model = self.model
-        if inputs.unforeseen is not None:
-            model = model.averaged(self.form.missing)
+        more, model = () if y is None else (np.asarray(y),), self.form.seen_by(self.model, inputs)
         result = getattr(model, self.method)(inputs, *more, **self.options)
         return result if isinstance(result, tuple) else (result,)
 

@@ -9,6 +9,7 @@ from ..data.checks import check_array, check_classes_of, check_size
 from ..data.inputs import as_labels, check_labels
 from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows
+from ..data.scaling import unit_of, usable_scale
 from ..data.targets import target_columns
 
 
@@ -115,11 +116,13 @@ class Moments(NamedTuple):
     count : int
     weight : float
     mean, squares : ndarray of shape (t,)
-        Weighted mean, and weighted sum of squared differences from it.
+        Weighted mean, and weighted sum of squared differences from it, in units of ``unit``.
     largest : ndarray of shape (t,)
         Largest absolute values.
     ndim : int
         Of y.
+    unit : ndarray of shape (t,)
+        Numbers of the size of the targets; see `unit_of`.
     """
 
     count: int
@@ -128,6 +131,7 @@ class Moments(NamedTuple):
     squares: np.ndarray
     largest: np.ndarray
     ndim: int
+    unit: np.ndarray
 
     @classmethod
     def of(cls, part):
@@ -136,25 +140,31 @@ class Moments(NamedTuple):
             return None
         y = target_columns(part.y)
         weight = float(len(y) if part.weight is None else part.weight.sum())
-        mean = np.average(y, axis=0, weights=part.weight)
-        squares = weight * np.average((y - mean) ** 2, axis=0, weights=part.weight)
-        return cls(len(y), weight, mean, squares, np.abs(y).max(axis=0), part.y.ndim)
+        largest = np.abs(y).max(axis=0)
+        unit = unit_of(largest)
+        mean = np.average(y / unit, axis=0, weights=part.weight)
+        squares = weight * np.average((y / unit - mean) ** 2, axis=0, weights=part.weight)
+        return cls(len(y), weight, unit * mean, squares, largest, part.y.ndim, unit)
 
     @property
-    def variance(self):
-        return self.squares / self.weight
+    def scale(self):
+        """Standard deviations, (t,)."""
+        return usable_scale(self.squares / self.weight, self.unit, self.largest)
 
     def joined(self, other):
         """Add the sums of other rows (Chan, Golub and LeVeque 1983)."""
         weight = self.weight + other.weight
         change, share = other.mean - self.mean, other.weight / weight
+        unit = np.maximum(self.unit, other.unit)
+        squares = sum(each.squares * (each.unit / unit) ** 2 for each in (self, other))
         return Moments(
             self.count + other.count,
             weight,
             self.mean + share * change,
-            self.squares + other.squares + self.weight * share * change**2,
+            squares + self.weight * share * (change / unit) ** 2,
             np.maximum(self.largest, other.largest),
             self.ndim,
+            unit,
         )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 # Digits of a shape that count: those of two columns of the same numbers in other units differ by
 # rounding, which shall not order them.
 _SHAPE_DIGITS = 6
+# What values of a column may differ by that are one value, as a share of the largest.
+_REACH_OF_ROUNDING = 1e-12
 
 
 def column_order(X):
@@ -29,16 +31,28 @@ def column_order(X):
     """
     if X.shape[1] < 2 or len(X) < 2:
         return np.arange(X.shape[1])
-    away = 0.5 * np.sort(np.asarray(X, dtype=np.float64), axis=0)
-    away -= away[len(away) // 2]  # sums of sorted numbers are the same to the last bit
-    largest, size = np.abs(away[[0, -1]]).max(axis=0), np.abs(X).max(axis=0)
+    halves = 0.5 * np.sort(np.asarray(X, dtype=np.float64), axis=0)
+    away = halves - halves[len(halves) // 2]  # sums of sorted numbers are the same to the last bit
+    largest = np.abs(away[[0, -1]]).max(axis=0)
+    constant = are_constant(largest, halves)
     away /= np.where(largest > 0.0, largest, 1.0)
     away -= away.mean(axis=0)
     unit = np.sqrt((away**2).mean(axis=0))
     away /= np.where(unit > 0.0, unit, 1.0)
     shapes = (away**3).mean(axis=0), (np.abs(away) ** 3).mean(axis=0)
-    constant = largest <= 0.5e-12 * size
     return np.lexsort([*(np.round(shape, _SHAPE_DIGITS) for shape in shapes), constant])
+
+
+def are_constant(reach, X):
+    """Return which columns have one value, up to rounding.
+
+    Parameters
+    ----------
+    reach : ndarray of shape (d,)
+        How far their values lie apart: a range, or a deviation.
+    X : ndarray of shape (n, d)
+    """
+    return reach <= _REACH_OF_ROUNDING * np.abs(X).max(axis=0)
 
 
 def sorted_rows(X, n_inputs):

@@ -269,6 +269,10 @@ class InputFormat:
             unforeseen = self.missing.unforeseen(validated[0])
         return Inputs(X, labels, parts.offset, unforeseen)
 
+    def seen_by(self, model, inputs):
+        """Return a predictive model for test rows, averaged where these lack what no row lacked."""
+        return model if inputs.unforeseen is None else model.averaged(self.missing)
+
     def with_missing(self, X, weight):
         """Learn from a first batch, an array, what stands for values that are missing."""
         return replace(self, missing=self.missing.learned(X, weight, self.codes.columns))

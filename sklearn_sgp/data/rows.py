@@ -24,6 +24,12 @@ def in_parts(array, sizes):
     return [array[lo:hi] for lo, hi in pairwise(np.append(0, np.cumsum(sizes)).tolist())]
 
 
+def shared(parts):
+    """Return the rows of all parts, each once and sorted, and the places of each part there."""
+    needed, place = np.unique(np.concatenate(parts), return_inverse=True)
+    return needed, in_parts(place, [len(part) for part in parts])
+
+
 def each_weight(weight, n):
     """Return weights as an array of shape (n,); None means 1."""
     return np.ones(n) if weight is None else weight

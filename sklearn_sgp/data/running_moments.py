@@ -1,11 +1,11 @@
 """Mean and spread of targets that come in batches, whose rows are gone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .rows import each_weight
-from .scaling import usable_scale
+from .scaling import unit_of, usable_scale
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,11 @@ class RunningMoments:
     Parameters
     ----------
     weight, mean, squares : ndarray of shape (t,)
-        Total weights, means, and weighted sums of squares about the means.
+        Total weights, means, and weighted sums of squares about the means, in units.
     low, high : ndarray of shape (t,)
         Smallest and largest target.
+    unit : ndarray of shape (t,), default=1.0
+        A number of their size; see `unit_of`.
     """
 
     weight: np.ndarray
@@ -27,6 +29,7 @@ class RunningMoments:
     squares: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    unit: np.ndarray = 1.0
 
     @classmethod
     def of(cls, y, weight):
@@ -40,33 +43,32 @@ class RunningMoments:
         low = np.where(seen, y, np.inf).min(axis=0)
         high = np.where(seen, y, -np.inf).max(axis=0)
         origin = np.where(total > 0.0, low, 0.0)
-        beyond = np.where(seen, y - origin, 0.0)
+        unit = unit_of(np.where(total > 0.0, np.maximum(np.abs(low), np.abs(high)), 0.0))
+        beyond = np.where(seen, y - origin, 0.0) / unit
         share = weight / np.where(total > 0.0, total, 1.0)
         more = (share * beyond).sum(axis=0)
         squares = (weight * (beyond - more) ** 2).sum(axis=0)
-        return cls(total, origin + more, squares, low, high)
+        return cls(total, origin + unit * more, squares, low, high, unit)
 
     def joined(self, other):
         """Add the targets of both."""
         total = self.weight + other.weight
         share = other.weight / np.where(total > 0.0, total, 1.0)
-        apart = other.mean - self.mean
-        squares = self.squares + other.squares + self.weight * share * apart**2
+        apart, unit = other.mean - self.mean, np.maximum(self.unit, other.unit)
+        squares = sum(each.squares * (each.unit / unit) ** 2 for each in (self, other))
+        squares = squares + self.weight * share * (apart / unit) ** 2
         mean = np.where(self.weight > 0.0, self.mean + share * apart, other.mean)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        return RunningMoments(total, mean, squares, low, high)
+        return RunningMoments(total, mean, squares, low, high, unit)
 
     def tempered(self, share):
         """Count the targets so far as a share of their weight."""
-        return RunningMoments(
-            share * self.weight, self.mean, share * self.squares, self.low, self.high
-        )
+        return replace(self, weight=share * self.weight, squares=share * self.squares)
 
     def moved(self, level):
         """Add a level, (t,), to the targets so far."""
-        return RunningMoments(
-            self.weight, self.mean + level, self.squares, self.low + level, self.high + level
-        )
+        mean, low, high = (part + level for part in (self.mean, self.low, self.high))
+        return replace(self, mean=mean, low=low, high=high)
 
     def units(self, mean, scale):
         """Return centre and scale of the targets, (t,) each; those given where there are none.
@@ -76,6 +78,6 @@ class RunningMoments:
         known, size = self.weight > 0.0, np.maximum(np.abs(self.low), np.abs(self.high))
         constant = known & (self.low == self.high)
         variance = self.squares / np.where(known, self.weight, 1.0)
-        found = usable_scale(variance, np.where(known, size, 1.0))
+        found = usable_scale(variance, self.unit, np.where(known, size, 1.0))
         found = np.where(constant, np.where(size > 0.0, size, 1.0), found)
         return np.where(known, self.mean, mean), np.where(known, found, scale)

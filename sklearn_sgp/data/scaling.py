@@ -11,9 +11,30 @@ from .checks import FARTHEST
 GRID = 2.0**-32
 
 
-def usable_scale(variance, largest):
-    """Return standard deviations; 1 where they are rounding errors of values of that size."""
-    scale, rounding = np.sqrt(variance), 10 * np.finfo(np.float64).eps * largest
+def unit_of(largest):
+    """Return powers of two, of the size of what is largest: squares in such units are numbers.
+
+    Those of targets of 1e-200 are zero. What is divided by a power of two keeps its digits.
+    """
+    return np.ldexp(1.0, np.frexp(np.maximum(largest, np.finfo(np.float64).tiny))[1])
+
+
+def mean_scale(y, weight):
+    """Return weighted mean and standard deviation of columns (n, t), each (t,)."""
+    largest = np.abs(y).max(axis=0)
+    unit = unit_of(largest)
+    y = y / unit
+    mean = np.average(y, axis=0, weights=weight)
+    variance = np.average((y - mean) ** 2, axis=0, weights=weight)
+    return unit * mean, usable_scale(variance, unit, largest)
+
+
+def usable_scale(variance, unit, largest):
+    """Return standard deviations; 1 where they are rounding errors of values of that size.
+
+    Variances are in squares of a unit.
+    """
+    scale, rounding = unit * np.sqrt(variance), 10 * np.finfo(np.float64).eps * largest
     return np.where(scale > rounding, scale, 1.0)
 
 

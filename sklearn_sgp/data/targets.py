@@ -7,7 +7,7 @@ import numpy as np
 from .checks import check_size
 from .continued_warps import Within
 from .resolution import resolutions
-from .scaling import GRID, given_scaling, usable_scale
+from .scaling import GRID, given_scaling, mean_scale
 from .warped_moments import warped_covariance, warped_mean_variance, warped_means_within
 
 # Width of the interval that a lowest target stands for, in deviations of the targets. Where many
@@ -147,9 +147,7 @@ class Targets(Encoding):
             return cls(ndim, *given_scaling(y, normalize_y))
         if not normalize_y:
             return cls(ndim, np.zeros(t), np.ones(t))
-        mean = np.average(y, axis=0, weights=weight)
-        variance = np.average((y - mean) ** 2, axis=0, weights=weight)
-        return cls(ndim, mean, usable_scale(variance, np.abs(y).max(axis=0)), grid=GRID)
+        return cls(ndim, *mean_scale(y, weight), grid=GRID)
 
     @classmethod
     def fit_moments(cls, moments, normalize_y):
@@ -158,12 +156,11 @@ class Targets(Encoding):
         Parameters
         ----------
         moments : object
-            With ``mean``, ``variance`` and ``largest``, each of shape (t,), and ``ndim``.
+            With ``mean``, ``scale`` and ``largest``, each of shape (t,), and ``ndim``.
         normalize_y : bool or tuple of (mean, scale)
         """
         if normalize_y is True:
-            scale = usable_scale(moments.variance, moments.largest)
-            return cls(moments.ndim, moments.mean, scale, grid=GRID)
+            return cls(moments.ndim, moments.mean, moments.scale, grid=GRID)
         extremes = np.stack([-moments.largest, moments.largest])
         return cls.fit(extremes, None, normalize_y, moments.ndim)
 

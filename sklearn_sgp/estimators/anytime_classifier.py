@@ -219,8 +219,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     temperature_ : float
         What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
         out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
-        rows and more without ``max_time``, held out. Always 1 without near rows. Only
-        with "dirichlet".
+        rows and more without ``max_time``, held out. Always 1 without near rows. With "probit" and
+        "logit" what the decision is divided by, by rows whose labels sites have not seen; 1 with
+        ``max_time``. "ordinal" has none.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -479,10 +480,5 @@ class AnytimeSGPClassifier(SGPClassifier):
         return {"ties_length_scales": True, "kernel_set": "classes" if near else "proportional"}
 
     def _more_attributes(self, fitted):
-        likelihood = fitted.likelihood
-        if not likelihood.conjugate:
-            return {}
-        return {
-            "alpha_epsilon_": likelihood.alpha_epsilon,
-            "temperature_": likelihood.temperature,
-        }
+        names, likelihood = ("alpha_epsilon", "temperature"), fitted.likelihood
+        return {f"{one}_": getattr(likelihood, one) for one in names if hasattr(likelihood, one)}

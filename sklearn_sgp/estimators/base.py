@@ -185,9 +185,7 @@ def model_at(estimator, X):
             return prior_model(estimator, X)
         check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
     model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
-    if inputs.unforeseen is not None:
-        model = model.averaged(estimator._format.missing)
-    return model, inputs
+    return estimator._format.seen_by(model, inputs), inputs
 
 
 def _checked_inputs(estimator, X):

@@ -6,8 +6,8 @@ from ..engines.blocks.state import BlockPlan
 from ..likelihoods._names import (
     REGRESSION,
     has_log_density,
-    has_row_precision,
     regression_likelihood,
+    takes_row_precisions,
 )
 from ..partitions.blocks import NeighboursChoice
 from ..partitions.chains import ChainChoice
@@ -76,7 +76,7 @@ def takes_many_classes(model):
 def check_noise(model):
     """Refuse noise that is neither Gaussian given a precision of each row, nor has sites."""
     likelihood = regression_likelihood(model.likelihood)
-    if likelihood.conjugate or has_row_precision(likelihood):
+    if likelihood.conjugate or takes_row_precisions(likelihood):
         return
     if not has_log_density(likelihood):
         raise ValueError(

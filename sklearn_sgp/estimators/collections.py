@@ -15,9 +15,9 @@ from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
 from ..likelihoods._names import (
     classification_likelihood,
-    has_row_precision,
-    needs_row_precision,
+    needs_row_precisions,
     regression_likelihood,
+    takes_row_precisions,
 )
 from ..optimize.momentum import STOCHASTIC
 from .block_plan import chosen_model
@@ -169,7 +169,8 @@ def _check_parameters(model):
 
 def _check_regression(model, likelihood):
     in_blocks = hasattr(model, "block_column")
-    noise_apart = has_row_precision(likelihood) if in_blocks else needs_row_precision(likelihood)
+    is_apart = takes_row_precisions if in_blocks else needs_row_precisions
+    noise_apart = is_apart(likelihood)
     wrong = None
     if noise_apart or model.likelihood == "auto":
         wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"

@@ -13,7 +13,7 @@ from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
 from ..noise.left_out import JUDGING_ROWS, left_out_places, rows_within
 from ..objectives.scores import Score
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
@@ -183,7 +183,7 @@ class _Judged:
     @classmethod
     def of(cls, fit, reference, shares_kernel=False):
         """Predict the rows that judge by both."""
-        size = rows_within(fit.problem, fit.fitted, JUDGING_ROWS, shares.MEANS)
+        size = rows_within(fit.problem, fit.fitted, JUDGING_ROWS, time_shares.MEANS)
         places = left_out_places(fit.fitted, len(fit.problem.rows), size)
         rows, moments = _left_out(fit, places)
         others = _left_out(reference, places)[1]

@@ -25,14 +25,14 @@ from ..engines.expected import expects_noise
 from ..engines.variational.engine import Variational
 from ..likelihoods._names import (
     classification_likelihood,
-    has_row_precision,
     near_class_likelihood,
-    needs_row_precision,
+    needs_row_precisions,
     regression_likelihood,
+    takes_row_precisions,
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
-from .class_steps import SitesIfBetter, as_regressions
+from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
 from .mean_steps import BeginPlain, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -71,7 +71,7 @@ def variational(model):
     return Variational(model.inducing, model.n_inducing, model.total_samples)
 
 
-def _noise_of(model, live_elsewhere=False):
+def _likelihood_of(model, live_elsewhere=False):
     """Return the likelihood of a regressor for the rows that it was given.
 
     A missing value varies about its expectation, and the target with it. So rows that lack values
@@ -91,7 +91,7 @@ def _noise_of(model, live_elsewhere=False):
 def _as_asked(model):
     """Return the likelihood of a regressor; there is no prior of noise that has no variance."""
     likelihood = regression_likelihood(model.likelihood)
-    if needs_row_precision(likelihood) and expects_noise(model.kernel_priors):
+    if needs_row_precisions(likelihood) and expects_noise(model.kernel_priors):
         raise ValueError(
             "The 'kernel_priors' parameter must have no prior of the noise where that differs from "
             f"row to row. Got {list(model.kernel_priors)} with likelihood={model.likelihood!r}: "
@@ -102,16 +102,16 @@ def _as_asked(model):
 
 def svgp_regressor(model, previous, live_elsewhere=False):
     """List what `SVGPRegressor.fit` does, for rows in memory or of a collection."""
-    likelihood = _noise_of(model, live_elsewhere)
+    likelihood = _likelihood_of(model, live_elsewhere)
     engine = UseEngine(variational(model))
     pose = PoseProblem(model, previous=previous)
     if mixes_outputs(model):
         return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
-    if needs_row_precision(likelihood):  # noise of each row, or a choice among noises
+    if needs_row_precisions(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(model, noise_apart=True, previous=previous)
         return Recipe([engine, *encode, pose], _with_noise(model, likelihood, [engine]))
-    learn = LearnBeforeSites(Learn()) if has_row_precision(likelihood) else Learn()
+    learn = LearnBeforeSites(Learn()) if takes_row_precisions(likelihood) else Learn()
     return Recipe([engine, *encode, pose], [learn])
 
 
@@ -123,12 +123,13 @@ def _with_noise(model, likelihood, engine_steps, choose=None, combines=True):
     """
     learn = [AlternateNoise(Learn()), ScaleVariances()]
     if warps_targets(likelihood):
-        own, same = (_plain(model, engine_steps, choose, learns) for learns in (True, False))
-        learn.append(VouchForMean(own, same, combines))
+        with_own_kernel = _plain_mean(model, engine_steps, choose, learns=True)
+        with_same_kernel = _plain_mean(model, engine_steps, choose, learns=False)
+        learn.append(VouchForMean(with_own_kernel, with_same_kernel, combines))
     return [*learn, TellDoubt()]
 
 
-def _plain(model, engine_steps, choose, learns):
+def _plain_mean(model, engine_steps, choose, learns):
     """List what the second fit does, with Gaussian noise and targets that are not warped."""
     scale = ScaleTargets(model, warps=False)
     pose = PoseProblem(model, noise_apart=True, choose=choose, goes_on=True)
@@ -137,14 +138,14 @@ def _plain(model, engine_steps, choose, learns):
 
 def anytime_regressor(model, previous, merges, live_elsewhere=False):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = _noise_of(model, live_elsewhere)
+    likelihood = _likelihood_of(model, live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]
-    noise_apart = has_row_precision(likelihood)  # Gaussian given the precision of each row
+    noise_apart = takes_row_precisions(likelihood)  # Gaussian given the precision of each row
     pose = PoseProblem(model, noise_apart, previous)
-    plain = [PlanBlocks(model, None)]
-    learn = _with_noise(model, likelihood, plain) if noise_apart else [Learn()]
+    blocks_anew = [PlanBlocks(model, None)]
+    learn = _with_noise(model, likelihood, blocks_anew) if noise_apart else [Learn()]
     return Recipe([*encode, PlanBlocks(model, previous), pose], learn)
 
 
@@ -156,9 +157,14 @@ def streaming_regressor(model, engine, initial):
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
         scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
-        noise_apart = needs_row_precision(likelihood)
-    known = initial.previous, engine.first_inducing, initial.level.kernel_of
-    pose = PoseProblem(model, noise_apart, *known)
+        noise_apart = needs_row_precisions(likelihood)
+    pose = PoseProblem(
+        model,
+        noise_apart=noise_apart,
+        previous=initial.previous,
+        choose=engine.first_inducing,
+        kernel_of=initial.level.kernel_of,
+    )
     learn = [Learn()]
     if noise_apart:
         learn = _with_noise(model, likelihood, [], engine.first_inducing, combines=False)
@@ -187,13 +193,14 @@ def anytime_classifier(model, previous, classes, merges):
     else:
         likelihood_of = partial(near_class_likelihood, model.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
+        steps.append(CalibrateSites())
     pose = PoseProblem(model, previous=previous)
     return Recipe([encode, PlanBlocks(model, previous), pose], steps)
 
 
 def streaming_classifier(model, engine, initial):
     """List what the first batch of a `StreamingSGPClassifier` does."""
-    pose = PoseProblem(model, False, initial.previous, engine.first_inducing)
+    pose = PoseProblem(model, previous=initial.previous, choose=engine.first_inducing)
     encode = EncodeLabels(partial(classification_likelihood, model.likelihood), model.classes_)
     return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
 

@@ -11,7 +11,7 @@ from ..data.inputs import InputFormat
 from ..likelihoods._names import regression_likelihood
 from ..predict.distribution import check_levels
 from ..predict.drawn_functions import FunctionsInUnits
-from ..predict.observations import OWN_BANDS, Observations
+from ..predict.observations import Observations
 from ..predict.rescaled import Rescaled
 from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
@@ -32,7 +32,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     _format = InputFormat()
     _places = None  # of the first rows among those that are kept; None if they are the same
     _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
-    _bands = OWN_BANDS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -447,9 +446,11 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     def _model(self):
         """Return the distribution of observations."""
-        fitted = self._fitted
+        return self._model_of(self._fitted)
+
+    def _model_of(self, fitted):
         predictor, scale = fitted.predictor, fitted.variance_scale
-        model = Observations.of(
+        return Observations.of(
             predictor if scale is None else Rescaled(predictor, scale),
             self.likelihood_,
             fitted.noise_variance,
@@ -458,4 +459,3 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             self.n_jobs,
             fitted.told_mean,
         )
-        return self._bands.applied(model)

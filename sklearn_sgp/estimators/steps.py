@@ -25,7 +25,7 @@ from ..likelihoods._names import (
     regression_likelihood,
     warps_targets,
 )
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
@@ -111,7 +111,7 @@ class ScaleTargets:
             return power_warps(y, fit.weight)
         model = self.model
         noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
-        seconds = np.inf if model.max_time is None else shares.TARGETS * model.max_time
+        seconds = np.inf if model.max_time is None else time_shares.TARGETS * model.max_time
         choices, settings = choices_of(model), settings_of(model)
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
@@ -245,7 +245,7 @@ class EncodeAsRegressions:
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
-        seconds = None if model.max_time is None else shares.TARGETS * model.max_time
+        seconds = None if model.max_time is None else time_shares.TARGETS * model.max_time
         trials = AlphaTrials(np.inf if seconds is None else seconds)
         with single_blas_thread():  # groups are small
             for alpha in trials.values():

@@ -7,10 +7,9 @@ import numpy as np
 
 from .._compat import Interval
 from ..data.targets import observed_columns
-from ..likelihoods._names import needs_row_precision, regression_likelihood
+from ..likelihoods._names import needs_row_precisions, regression_likelihood
 from ..optimize.progress import Clock
-from ..predict.inducing import VouchedBands
-from ..predict.observations import OWN_BANDS
+from ..predict.vouched_bands import with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
 from .dropouts import is_empty, present_rows
@@ -286,9 +285,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Number of rows that were left out, as all their targets are NaN.
 
     band_scale_ : float or ndarray of shape (n_targets,)
-        Factor of the usual predicted deviations, at most 1, as far as the rows so far were nearer
-        to their predictions: what inducing inputs leave out is measured. It is 1 where noise is
-        given, differs from row to row or is not Gaussian, and for outputs that are mixed.
+        Factor of the usual predicted deviations: below 1 as far as the rows so far were nearer to
+        their predictions, as what inducing inputs leave out is measured, above 1 as far as rows of
+        later batches were further off. It is 1 where noise is given, differs from row to row or is
+        not Gaussian, and for outputs that are mixed.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.
@@ -495,9 +495,12 @@ class StreamingSGPRegressor(SGPRegressor):
         streaming.count_missing(self, n_missing)
 
     def _more_attributes(self, fitted):
-        share, usual = fitted.state.band_share
-        scale = fitted.targets.each_output(np.sqrt(share))
-        return {"band_scale_": scale, "_bands": _bands(fitted, share, usual)}
+        share = fitted.state.band_share[0]
+        return {"band_scale_": fitted.targets.each_output(np.sqrt(share))}
+
+    def _model_of(self, fitted):
+        """Return the distribution of observations, with bands as narrow as rows vouch for."""
+        return with_vouched_bands(super()._model_of(fitted), *fitted.state.band_share)
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:
@@ -512,7 +515,7 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."
             )
         likelihood = regression_likelihood(self.likelihood)
-        if not needs_row_precision(likelihood) and not likelihood.conjugate:
+        if not needs_row_precisions(likelihood) and not likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."
@@ -523,12 +526,3 @@ class StreamingSGPRegressor(SGPRegressor):
         if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)
-
-
-def _bands(fitted, share, usual):
-    """Return bands with a share of the usual variance, noise included."""
-    if np.all(share == 1.0):
-        return OWN_BANDS
-    usual = np.maximum(usual - fitted.noise_variance, 0.0)
-    noise = share * fitted.noise_variance
-    return VouchedBands(share, usual, float(noise[0]) if len(noise) == 1 else noise)

@@ -8,14 +8,16 @@ from ..data.inputs import Inputs
 from ..engines.streams.shifts import (
     answer_to,
     answered,
-    can_fall,
     can_move,
     fading_share,
     gathered,
+    missed,
+    usual_distances,
     warn_of_narrow_bands,
     warn_of_shift,
 )
 from ..engines.streams.stream import counted
+from ..predict.known_moments import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
@@ -39,13 +41,16 @@ def watched(model, fitted, rows):
     fitted = counted(fitted, rows, fitted.targets)
     if not _can_shift(model, fitted):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some = gathered(fitted, rows, model.n_jobs)
+    seen, some, prediction = gathered(fitted, rows, model.n_jobs)
+    misses = missed(watch.misses, prediction, fitted.state.bands.usual)
+    watch = replace(watch, misses=misses)
     if isinstance(share, str):
         share, watch = fading_share(fitted, some, watch, model.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), can_fall(fitted))
+    usual = usual_distances(fitted)
+    watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
@@ -67,19 +72,26 @@ def _can_shift(model, fitted):
 
 def scored(model, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
+    if not mixes_outputs(model):  # score and bands are of the same moments
+        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), model.n_jobs)
+        fitted = replace(fitted, predictor=known)
     log_p, state = _log_density(model, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
 
 
+def _inputs_of(rows):
+    return Inputs(rows.X, None, rows.offset)
+
+
 def _log_density(model, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
-    targets, inputs = fitted.targets, Inputs(rows.X, None, rows.offset)
+    targets, inputs = fitted.targets, _inputs_of(rows)
     is_gappy = has_gaps(rows)
     if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
         y = targets.unwarped(rows.y)
-        return model._model().log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
+        return model._model_of(fitted).log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
     mean, variance = fitted.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean = inputs.shifted(mean)

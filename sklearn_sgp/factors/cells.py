@@ -15,7 +15,7 @@ from .._core import _linalg as la
 from .._core._cells import factorise, whiten
 from .._core._memory import empty
 from .._linalg import copy_of, inverse_from_cholesky, transposed
-from ..data.rows import Rows, in_parts, outputs_by_noise, weight_of
+from ..data.rows import Rows, outputs_by_noise, shared, weight_of
 from ..kernels import Groups
 from .block_factors import SingularBlockError, naming_block, singular_block
 from .class_noise import ClassFactors, ClassNoise
@@ -240,26 +240,25 @@ class Cells:
     def _factorised(self, posterior, near):
         """Factorise a `Cell` for each of these."""
         filled = [each for each in near if len(each)]
-        shared = self.rows.share_factors
-        nothing = _without_rows(posterior, self.X, shared)
+        of_classes = self.rows.share_factors
+        nothing = _without_rows(posterior, self.X, of_classes)
         if not filled:
             return [nothing] * len(near)
-        needed, place = np.unique(np.concatenate(filled), return_inverse=True)
-        places = in_parts(place, [len(rows) for rows in filled])
+        needed, places = shared(filled)
         rows = self.rows.select(needed)
-        factorise_all = _class_cells if shared else _plain_cells
+        factorise_all = _class_cells if of_classes else _plain_cells
         cells = iter(factorise_all(posterior, rows, places, self.noise_variance))
         return [next(cells) if len(each) else nothing for each in near]
 
 
-def _without_rows(posterior, X, shared):
+def _without_rows(posterior, X, of_classes):
     """Return a cell where nothing is known besides u."""
     m, t = posterior.h.shape
-    n_factors = 1 if shared else len(posterior.H)
+    n_factors = 1 if of_classes else len(posterior.H)
     X, At, U, weights = X[:0], np.empty((0, m)), np.empty((0, 0)), np.empty((0, t))
     factors = [Factor(U, np.empty((0, t // n_factors))) for _ in range(n_factors)]
     nothing = X, At, factors, weights, posterior.v_mean
-    if shared:
+    if of_classes:
         return ClassCell(*nothing, ClassFactors(U, ClassNoise.of(weights)), At)
     return Cell(*nothing)
 

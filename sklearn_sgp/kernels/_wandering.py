@@ -23,20 +23,22 @@ def wandering_variances(n_steps):
     return 0.5 * LEVEL_SPANS * n_steps, (TREND_SPANS * n_steps / np.sqrt(3.0)) ** 3 / 4.0
 
 
-def wandering_kernel(X, column, step, variances):
+def wandering_kernel(spread, column, span, step, variances):
     """Return a level and a trend that wander, besides a smooth function of the other columns.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    spread : ndarray of shape (d,)
+        Standard deviations of the columns; 0 for a column of one value.
     column : int
         That grows.
+    span : float
+        Largest less smallest value of it.
     step : float
         Between two rows, in the mean.
     variances : ndarray of shape (2,)
         Of the steps of level and trend, for targets of variance 1.
     """
-    span = np.ptp(X[:, column])
     n_steps = span / step
     whole = np.array([n_steps, n_steps**3 / 3.0])  # squares over the span, of steps of variance 1
     units = np.array(wandering_variances(n_steps))
@@ -48,10 +50,8 @@ def wandering_kernel(X, column, step, variances):
         ConstantKernel(begin[k], tuple(bounds[:, k])) * Matern(scales[k], "fixed", nu=k + 0.5)
         for k in (0, 1)
     )
-    if X.shape[1] == 1:
+    if len(spread) == 1:
         return level + trend
-    others = [c for c in range(X.shape[1]) if c != column]
-    X = X[:, others]
-    std, size = X.std(axis=0), np.abs(X).max(axis=0)
-    smooth = Columns(scaled(RBF, np.where(std > 1e-12 * size, std, 0.0)), others)
+    others = [c for c in range(len(spread)) if c != column]
+    smooth = Columns(scaled(RBF, spread[others]), others)
     return smooth + Columns(level, [column]) + Columns(trend, [column])

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, expit, log_expit, log_ndtr, ndtri_exp
 
 from ._base import SMALLEST_PROBABILITY, ExpectedLogDensity, Likelihood
-from ._classes import check_class_offset, log_frequencies
+from ._classes import check_class_offset, check_temperature, log_frequencies
 from ._dirichlet import Dirichlet
 from ._quadrature import gaussian_expectations
 from ._tilted import TiltedMoments
@@ -32,12 +32,14 @@ class _Bernoulli(Likelihood):
     """
 
     max_classes = 2
+    temperature = 1.0  # of pickles that have none
 
-    def __init__(self, offset: float | None = None) -> None:
-        self.offset = offset
+    def __init__(self, offset: float | None = None, temperature: float = 1.0) -> None:
+        self.offset, self.temperature = offset, temperature
 
     def for_classes(self, weight):
         """Check the offset, or take it from the frequencies of the classes."""
+        check_temperature(self)
         if self.offset is not None:
             check_class_offset(self, ())
             return self
@@ -106,6 +108,9 @@ class Probit(_Bernoulli):
     offset : float or None, default=None
         Prior mean of the argument of Phi. None: the estimator takes Phi^-1 of the frequency of the
         second class, by weight; outside of an estimator 0.
+    temperature : float, default=1.0
+        What the decision, Phi^-1 of a predicted probability, is divided by, positive. Learning does
+        not use it.
     """
 
     def tilted_moments(self, y, mean, variance, power):
@@ -116,8 +121,8 @@ class Probit(_Bernoulli):
         return result.of_powers(super().tilted_moments, y, mean, variance, power)
 
     def decision(self, mean, variance):
-        """Return the sum of offset and latent mean over sqrt(1 + latent variance), shape (n,)."""
-        return (self._offset + mean[:, 0]) / np.sqrt(1.0 + variance[:, 0])
+        """Return Phi^-1 of P(+1): offset and latent mean over sqrt(1 + latent variance), (n,)."""
+        return self._tempered(self._offset + mean[:, 0], variance[:, 0])
 
     @staticmethod
     def _log_link(f):
@@ -132,9 +137,11 @@ class Probit(_Bernoulli):
         # at the rarer class, whose probability has all its digits
         return -np.sign(log_odds) * ndtri_exp(log_expit(-np.abs(log_odds)))
 
-    @staticmethod
-    def _log_probability(mean, variance):
-        return log_ndtr(mean / np.sqrt(1.0 + variance))
+    def _log_probability(self, mean, variance):
+        return log_ndtr(self._tempered(mean, variance))
+
+    def _tempered(self, mean, variance):
+        return mean / (self.temperature * np.sqrt(1.0 + variance))
 
 
 class Logit(_Bernoulli):
@@ -145,6 +152,9 @@ class Logit(_Bernoulli):
     offset : float or None, default=None
         Prior mean of the log odds. None: the estimator takes the log odds of the frequency of the
         second class, by weight; outside of an estimator 0.
+    temperature : float, default=1.0
+        What the log odds of predicted probabilities are divided by, positive. Learning does not use
+        it.
     """
 
     @staticmethod
@@ -160,9 +170,11 @@ class Logit(_Bernoulli):
     def _link_inverse_at(log_odds):
         return log_odds
 
-    @staticmethod
-    def _log_probability(mean, variance):
+    def _log_probability(self, mean, variance):
         # the smaller of the two probabilities keeps its digits
         (tail,) = gaussian_expectations(lambda f, rows: (expit(-f),), np.abs(mean), variance)
         tail = np.maximum(tail, SMALLEST_PROBABILITY)  # one that underflowed has a logarithm too
+        if self.temperature != 1.0:
+            log_odds = (np.log(tail) - np.log1p(-tail)) / self.temperature
+            return log_expit(np.where(mean < 0, log_odds, -log_odds))
         return np.where(mean < 0, np.log(tail), np.log1p(-tail))

@@ -63,14 +63,18 @@ def regression_likelihood(likelihood):
     return _instance(likelihood, "regression", REGRESSION)
 
 
-def has_row_precision(likelihood):
-    """Return True if a fit finds precisions that differ from row to row."""
+def takes_row_precisions(likelihood):
+    """Return True if it can be learned as Gaussian noise whose precisions differ from row to row.
+
+    So block models learn it. Variational models do so where they need it; else they have an
+    expected log density, which needs no precisions.
+    """
     return any(one.row_precision.differs for one in NoiseChoice.of(likelihood).candidates)
 
 
-def needs_row_precision(likelihood):
-    """Return True if precisions of the rows are the only way to learn it."""
-    return has_row_precision(likelihood) and not has_expected_log_density(likelihood)
+def needs_row_precisions(likelihood):
+    """Return True if precisions that differ from row to row are the only way to learn it."""
+    return takes_row_precisions(likelihood) and not has_expected_log_density(likelihood)
 
 
 def has_expected_log_density(likelihood):
@@ -127,14 +131,10 @@ def near_class_likelihood(likelihood, classes):
     return instance
 
 
-def against_rest(likelihood, classes):
-    """Make a likelihood of each class against all others from the name of one of two classes."""
-    return OneAgainstRest([CLASSIFICATION[likelihood]() for _ in classes])
-
-
-def is_against_rest(likelihood):
-    """Return True for one that `against_rest` made."""
-    return isinstance(likelihood, OneAgainstRest)
+def sites_of_classes(likelihood, classes):
+    """Make a likelihood from the name of one of two classes: of several each against the rest."""
+    kind = CLASSIFICATION[likelihood]
+    return kind() if len(classes) == 2 else OneAgainstRest([kind() for _ in classes])
 
 
 def labels_as_targets(alpha_epsilon):
@@ -186,7 +186,7 @@ def _instance(likelihood, task, named):
             f"{likelihood.__name__}(). Got {likelihood!r}."
         )
     needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
-    if needs_row_precision(likelihood):
+    if needs_row_precisions(likelihood):
         needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
     if "expected_log_density" in needed and not has_expected_log_density(likelihood):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..optimize import shares
+from ..optimize import time_shares
 from .left_out import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
 from .row_noise import row_noise_of
 from .variance_scale import VarianceScale
@@ -37,7 +37,7 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     left_out = None
     if likelihood is not None:
         unscaled = replace(noise, variance_scale=None)
-        size = rows_within(problem, fitted, JUDGING_ROWS, shares.BANDS)
+        size = rows_within(problem, fitted, JUDGING_ROWS, time_shares.BANDS)
         left_out = left_out_rows(problem, fitted, unscaled, size)
     if left_out is None:
         return fitted

@@ -15,7 +15,7 @@ from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import mean_and_error
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.budget import count_within, measured_seconds
 from ..optimize.progress import Clock, Trace
 from ..predict.rounded import log_mean_density
@@ -122,7 +122,7 @@ def with_variance_scale(problem, likelihood, fitted):
     if likelihood is None or clock.left() <= 0.0:
         return fitted
     noise = row_noise_of(fitted)
-    size = rows_within(problem, fitted, _LEFT_OUT_ROWS, shares.VARIANCE_SCALE)
+    size = rows_within(problem, fitted, _LEFT_OUT_ROWS, time_shares.VARIANCE_SCALE)
     left_out = left_out_rows(problem, fitted, noise, size)
     if left_out is None:
         return fitted

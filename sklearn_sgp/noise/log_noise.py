@@ -15,7 +15,7 @@ from ..engines.variational import schedule
 from ..engines.variational.inference import SiteInference
 from ..engines.variational.schedule import LARGEST_WEIGHT
 from ..objectives.sites import UnboundedSitesError
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.progress import Clock, Trace
 from .squared_errors import LogNoise
 
@@ -122,7 +122,7 @@ def _inference(log_noise, of_squares, started, before):
 def _seconds(clock):
     if not np.isfinite(clock.max_time):
         return None
-    return max(shares.LOG_NOISE * clock.left(), shares.LEAST_LOG_NOISE * clock.max_time)
+    return max(time_shares.LOG_NOISE * clock.left(), time_shares.LEAST_LOG_NOISE * clock.max_time)
 
 
 def with_squares(before, rows, squares, n_jobs, counting):

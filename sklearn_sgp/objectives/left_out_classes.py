@@ -30,11 +30,12 @@ class LeftOutClasses:
 
     Parameters
     ----------
-    likelihood : Dirichlet or Softmax
+    likelihood : Likelihood
+        With a temperature.
     moments : (ndarray, ndarray) of shape (n, C)
         Means and variances of the functions.
-    place : ndarray of int, shape (n,)
-        Numbers of the classes.
+    place : ndarray of shape (n,)
+        Classes by the codes of the likelihood: numbers of them, or -1 and 1 of two.
     weight : ndarray of shape (n,)
     """
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from . import shares
+from . import time_shares
 
 # Fewer evaluations do not bring a stage anywhere.
 LEAST_EVALUATIONS = 25
@@ -31,7 +31,7 @@ class Budget:
     def is_limited(self):
         return bool(np.isfinite(self.clock.max_time))
 
-    def keep_for_finish(self, seconds, largest_share=shares.FINISH):
+    def keep_for_finish(self, seconds, largest_share=time_shares.FINISH):
         """Reserve time for the finish, at most a share of the budget; nothing without a budget."""
         if self.is_limited:
             self.reserve = min(_FINISH_SAFETY * seconds, largest_share * self.clock.max_time)
@@ -39,7 +39,7 @@ class Budget:
 
     def measure_finish(self, measure):
         """Measure the seconds of the finish; the last ones where measuring took long."""
-        if self._measuring <= shares.MEASURING * self.clock.max_time:
+        if self._measuring <= time_shares.MEASURING * self.clock.max_time:
             begin = time.perf_counter()
             self.finish_seconds = measure()
             self._measuring = time.perf_counter() - begin
@@ -66,7 +66,7 @@ class Budget:
 
     def stage_seconds(self, is_last):
         """Return seconds for a stage."""
-        return self.left() if is_last else shares.STAGE * self.left()
+        return self.left() if is_last else time_shares.STAGE * self.left()
 
     def affordable(self, n, seconds_each):
         """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late.

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..data.rows import ConditionedRows, in_parts
+from ..data.rows import ConditionedRows, shared
 from .growth import GrowingCells
 from .neighbours import NearestCells, NearGroups, RowsAround, scaled_points
 from .partition import KMeansTree
@@ -54,20 +54,17 @@ class AnyBlocks(ABC):
         """Return a list of the rows of some blocks, gathered together."""
         return [self(k) for k in numbers]
 
+    @property
+    def near_cells(self):
+        """Finds the rows that test rows of cells are conditioned on, as `NearCells` does."""
+        return self
+
+    def warm_cache(self):
+        """Make once what the first prediction would otherwise make."""
+        return self.near_cells
+
     def around(self, cells):
-        """Return the rows that test rows of some cells are conditioned on.
-
-        Parameters
-        ----------
-        cells : list of int
-            Numbers of blocks, -1 for none.
-
-        Returns
-        -------
-        rows : Rows
-        places : list of ndarray of int
-            Positions of the rows of each cell among them.
-        """
+        """Return the rows that test rows of some cells are conditioned on; see `NearCells`."""
         raise NotImplementedError("Blocks of independent rows have none that others need.")
 
 
@@ -213,13 +210,13 @@ class ConditionedBlocks(AnyBlocks):
         groups = [
             (self.before[g], self.members(g)) for g in range(self.edges[k], self.edges[k + 1])
         ]
-        needed, local = _shared([part for group in groups for part in group])
+        needed, local = shared([part for group in groups for part in group])
         pairs = tuple(zip(local[::2], local[1::2], strict=True))
         return ConditionedRows(self.rows.select(needed), pairs)
 
     @cached_property
     def near_cells(self):
-        """Finds the rows near cells, for layouts that search for them: a `RowsAround`."""
+        """Finds the rows near cells: `NearCells`."""
         return self.layout.near_cells(self)
 
     @cached_property
@@ -236,25 +233,22 @@ class ConditionedBlocks(AnyBlocks):
 
     def rows_of_cells(self, numbers):
         """Return the positions of the rows of some cells, sorted."""
-        order, bounds = self.by_cell
-        parts = [order[bounds[k] : bounds[k + 1]] for k in numbers if k + 1 < len(bounds)]
-        return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
+        return rows_of_cells(self.by_cell, numbers)
 
     def near(self, cells):
         """Return the positions of the rows that test rows of each of some cells are given."""
-        return self.layout.around(self, cells)
+        return self.near_cells.near(cells)
 
     def around(self, cells):
-        """Return the rows that test rows are conditioned on; what cells share is there once."""
-        needed, places = _shared(self.near(cells))
-        return self.rows.select(needed), places
+        """Return the rows that test rows are conditioned on; see `NearCells`."""
+        return self.near_cells.around(cells)
 
     def weighted_as(self, rows):
         """Take the weights of other ``rows``, as `Blocks.weighted_as`."""
         changed = copy.copy(self)
         changed.groups = self.groups.weighted_as(rows)
         if "near_cells" in self.__dict__:  # the same rows are near
-            changed.near_cells = self.near_cells
+            changed.near_cells = replace(self.near_cells, rows=changed.rows)
         return changed
 
     def drawn(self, size, rng):
@@ -356,16 +350,12 @@ class Neighbours:
             before[g - first] = rows
         return before
 
-    def around(self, blocks, cells):
-        """Return, for each of some cells, the rows near its centre."""
-        return blocks.near_cells.of(cells)
-
     def near_cells(self, blocks):
         """Return what finds the rows near the centres of cells."""
         points = scaled_points(blocks.rows.X, self.scale)
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
         search = NearGroups(points, blocks.filled_cells, self.n_jobs)
-        return RowsAround(search, self.centres, count)
+        return RowsAround(blocks.rows, search, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, partition, size, rng):
         """Add rows in new groups that are conditioned on earlier rows.
@@ -401,7 +391,7 @@ class Neighbours:
 
         def near(some):
             centres = self._centres(growing)[some]
-            return zip(search.around(centres), centres, strict=True)
+            return zip(search.at(centres), centres, strict=True)
 
         growing.split_wide(touched, near, len(blocks.rows), self.scale)
         layout = replace(self, centres=self._centres(growing))
@@ -454,10 +444,11 @@ def _edges(first, last, size):
     return np.unique(np.append(np.arange(first, last, size), last))
 
 
-def _shared(parts):
-    """Return the rows of all parts, each once and sorted, and the places of each part there."""
-    needed, place = np.unique(np.concatenate(parts), return_inverse=True)
-    return needed, in_parts(place, [len(part) for part in parts])
+def rows_of_cells(by_cell, numbers):
+    """Return the positions of the rows of some cells, sorted; see `ConditionedBlocks.by_cell`."""
+    order, bounds = by_cell
+    parts = [order[bounds[k] : bounds[k + 1]] for k in numbers if k + 1 < len(bounds)]
+    return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts]))
 
 
 def centres_of(groups, scale):

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.clusters import short_path
-from .blocks import Blocks, ConditionedBlocks, centres_of
+from ..data.rows import Rows
+from .blocks import Blocks, ConditionedBlocks, centres_of, rows_of_cells
 from .growth import GrowingCells
-from .neighbours import scaled_points
+from .neighbours import NearCells, scaled_points
 from .partition import OrderedPartition
 from .search import nearest_rows
 
@@ -73,11 +74,12 @@ class Chain:
         away = self.position[cell] - self.position
         return np.flatnonzero((away > 0) & (away <= self.markov_order))
 
-    def around(self, blocks, cells):
-        """Return, for each of some cells, its rows and those of the cells near it in the chain."""
-        return [blocks.rows_of_cells(self._near(cell)) for cell in cells]
+    def near_cells(self, blocks):
+        """Return what finds the rows of cells, and of those near them in the chain."""
+        return RowsInChain(blocks.rows, blocks.by_cell, self)
 
-    def _near(self, cell):
+    def near(self, cell):
+        """Return the numbers of a cell and of those near it in the chain, none for -1."""
         if cell < 0:
             return []
         return np.flatnonzero(np.abs(self.position[cell] - self.position) <= self.markov_order)
@@ -109,6 +111,27 @@ class Chain:
             added = [_near_rows(X, before, rows, partition.scale) for before, rows in pairs]
         more.before = [*blocks.before, *added]
         return more, growing.partition
+
+
+@dataclass(frozen=True)
+class RowsInChain(NearCells):
+    """Finds the rows of cells, and of those near them in a chain.
+
+    Parameters
+    ----------
+    rows : Rows
+    by_cell : tuple
+        See `ConditionedBlocks.by_cell`.
+    chain : Chain
+    """
+
+    rows: Rows
+    by_cell: tuple
+    chain: Chain
+
+    def near(self, cells):
+        """Return, for each of some cells, the positions of these rows."""
+        return [rows_of_cells(self.by_cell, self.chain.near(cell)) for cell in cells]
 
 
 def _near_rows(X, before, own, scale):

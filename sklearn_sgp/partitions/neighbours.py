@@ -9,6 +9,7 @@ away than the very nearest rows.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +18,8 @@ import numpy as np
 from .._core._neighbours import nearest_groups, rows_near_places
 from .._parallel import group_bounds, map_groups, resolved_jobs, shares_memory
 from ..data.clusters import nearest
-from .partition import KMeansTree
+from ..data.rows import Rows, shared
+from .partition import FixedPartition, KMeansTree, numbers_of_parts
 
 # The nearest rows are looked for in the nearest groups that hold so many times as many.
 _SPARE = 8
@@ -177,12 +179,44 @@ class NearGroups:
         return np.sort(rows, axis=1), counts
 
 
+class NearCells(ABC):
+    """Finds the rows that test rows of cells are conditioned on.
+
+    Attributes
+    ----------
+    rows : Rows
+        Of all cells.
+    """
+
+    @abstractmethod
+    def near(self, cells):
+        """Return the positions of the rows of each of some cells, none for a cell -1."""
+
+    def around(self, cells):
+        """Return the rows of some cells; what cells share is there once.
+
+        Parameters
+        ----------
+        cells : list of int
+            Numbers of cells, -1 for none.
+
+        Returns
+        -------
+        rows : Rows
+        places : list of ndarray of int
+            Positions of the rows of each cell among them.
+        """
+        needed, places = shared(self.near(cells))
+        return self.rows.select(needed), places
+
+
 @dataclass(frozen=True)
-class RowsAround:
+class RowsAround(NearCells):
     """Finds the rows near the centres of cells, when they are asked for, and keeps them.
 
     Parameters
     ----------
+    rows : Rows
     search : NearGroups
     centres : ndarray of shape (n_cells, d)
     count : int
@@ -191,25 +225,26 @@ class RowsAround:
         Those of cells that were asked for.
     """
 
+    rows: Rows
     search: NearGroups
     centres: np.ndarray
     count: int
     found: dict = field(default_factory=dict, compare=False)
 
-    def of(self, cells):
+    def near(self, cells):
         """Return the positions of the rows near each of some cells, none for a cell -1."""
         new = [k for k in cells if k >= 0 and k not in self.found]
         if new:
-            self.found.update(zip(new, self.around(self.centres[new]), strict=True))
+            self.found.update(zip(new, self.at(self.centres[new]), strict=True))
         return [self.found[k] if k >= 0 else np.empty(0, dtype=np.intp) for k in cells]
 
-    def around(self, places):
+    def at(self, places):
         """Return the positions of the rows near each place."""
         return self.search.around(places, self.count)
 
 
 @dataclass(frozen=True)
-class Shares:
+class CellWeights:
     """Rows in cells, and how much each cell counts for its row.
 
     Parameters
@@ -282,7 +317,7 @@ class Shares:
         return mean, both * factor[:, None] * factor
 
 
-class NearestCells:
+class NearestCells(FixedPartition):
     """The cell of a test row is the one with the nearest centre.
 
     A tree goes down by its nearest branches, which need not lead to the nearest cell. What is known
@@ -326,7 +361,7 @@ class NearestCells:
         """
         return self._in_parts(X, lambda points: [nearest(points, self.centres)], [np.intp])[0]
 
-    def shares(self, X, column=None):
+    def weights(self, X, column=None):
         """Return the cells that count for each row, with the slopes of weights in a column."""
         direction = None
         if column is not None:
@@ -337,7 +372,7 @@ class NearestCells:
         *two, slope = self._in_parts(
             X, lambda points: nearest_two(points, self.centres, direction), dtypes
         )
-        return Shares.of_two(*two, None if column is None else slope)
+        return CellWeights.of_two(*two, None if column is None else slope)
 
     def _in_parts(self, X, look, dtypes):
         """Return what ``look`` says of the points of the rows, arrays (n,), some rows at a time."""
@@ -353,17 +388,13 @@ class NearestCells:
         map_groups(of_part, *_of_threads(len(X)))
         return found
 
-    def joined_by(self, X):
-        """Assign the cells of later rows; cells stay where they are."""
-        return self, self.assign(X)
-
     def split(self, k, X, size, rng):
         """Put several centres in the place of one; see `KMeansTree.split`."""
         parts = KMeansTree(size, self.scale)
         labels = parts.fit(X, rng)
         centres = np.empty((parts.n_blocks, self.centres.shape[1]))
         centres = _means(scaled_points(X, self.scale), labels, centres)
-        numbers = np.append(k, len(self.centres) + np.arange(parts.n_blocks - 1))
+        numbers = numbers_of_parts(k, len(self.centres), parts.n_blocks)
         whole = NearestCells(np.vstack([self.centres, centres[1:]]), self.scale)
         whole.centres[k] = centres[0]
         return whole, numbers[labels]

@@ -24,7 +24,20 @@ _TREE_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
 
 
-class KMeansTree:
+class FixedPartition:
+    """Base of partitions whose blocks stay where they are when later rows come."""
+
+    def joined_by(self, X):
+        """Assign the blocks of later rows."""
+        return self, self.assign(X)
+
+
+def numbers_of_parts(k, n_blocks, n_parts):
+    """Return the numbers of parts of block k among so many: its own, and new ones."""
+    return np.append(k, n_blocks + np.arange(n_parts - 1))
+
+
+class KMeansTree(FixedPartition):
     """k-means of k-means, until no block is too large.
 
     One k-means with thousands of centres would cost more than the fits in its blocks. A tree with
@@ -44,11 +57,11 @@ class KMeansTree:
     def fit(self, X, rng):
         labels = np.zeros(len(X), dtype=np.intp)
         self.centres, self.children, self.n_blocks = [], [], 0
-        some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
-        order = order_of_columns(some, len(X))
         if len(X) <= LARGEST_SHARE * self.block_size:
             self.n_blocks = 1
             return labels
+        some = np.asarray(X[:MERGE_ROWS], dtype=np.float64) / self.scale
+        order = order_of_columns(some, len(X))
         pending = [(np.arange(len(X)), None)]
         while pending:
             index, place = pending.pop()
@@ -134,9 +147,6 @@ class KMeansTree:
                     pending.append((part, value))
         return labels
 
-    def joined_by(self, X):
-        return self, self.assign(X)
-
     def split(self, k, X, size, rng):
         """Put a tree of its own in the place of a block.
 
@@ -157,7 +167,7 @@ class KMeansTree:
         """
         below = KMeansTree(size, self.scale)
         labels = below.fit(X, rng)
-        numbers = np.r_[k, self.n_blocks + np.arange(below.n_blocks - 1)]
+        numbers = numbers_of_parts(k, self.n_blocks, below.n_blocks)
         whole, first = copy.copy(self), len(self.centres)
         whole.centres = self.centres + below.centres
         children = self.children
@@ -170,7 +180,7 @@ class KMeansTree:
         return whole, numbers[labels]
 
 
-class OrderedPartition:
+class OrderedPartition(FixedPartition):
     """Runs of successive rows, or of rows in random order; a test row goes to the nearest block.
 
     The nearest by the distance from the blocks' means, in ``X / scale``.
@@ -199,14 +209,11 @@ class OrderedPartition:
     def assign(self, X):
         return nearest(np.asarray(X, dtype=np.float64) / self.scale, self.means)
 
-    def joined_by(self, X):
-        return self, self.assign(X)
-
     def split(self, k, X, size, rng):
         """Put shorter runs in the place of a block; see `KMeansTree.split`."""
         parts = OrderedPartition(size, self.scale, self.shuffle)
         labels = parts.fit(X, rng)
-        numbers = np.r_[k, self.n_blocks + np.arange(parts.n_blocks - 1)]
+        numbers = numbers_of_parts(k, self.n_blocks, parts.n_blocks)
         whole = copy.copy(self)
         whole.means = np.vstack([self.means, parts.means[1:]])
         whole.means[k] = parts.means[0]

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from .._parallel import in_chunks
-from ..data.inputs import Inputs
 from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
 from ..gp.posterior import ExactConditional, Posterior, SoRConditional, without_own
 from .base import share_left
 from .near_rows import NearRows
-from .rescaled import Rescaled, ScaledDraws
 
 
 @dataclass(frozen=True)
@@ -94,13 +90,24 @@ class InducingPoints:
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows without their own factors; see `Predictor`."""
+        return self.without(rows, lambda noise: (rows.targets, noise), n_jobs)[1]
+
+    def without(self, rows, told, n_jobs=None):
+        """Return the moments at training rows, and those without what is told there.
+
+        Parameters
+        ----------
+        told : callable
+            ``told(noise)``: the targets (n, t) that are left out of the moments at each row, and
+            their noise, given that of the row's own factor.
+        """
         mean, variance = self.moments(rows, n_jobs)
         through_u = self.through_inducing(rows, n_jobs)
         own, (weight, counts) = variance - through_u, rows.weights
         noise = self.noise_variance / weight.reshape(len(rows), -1)
         noise = noise + self.alpha * own / counts[:, None]
-        mean, through_u = without_own(mean, through_u, rows.targets, noise)
-        return mean, through_u + own
+        left, through_u = without_own(mean, through_u, *told(noise))
+        return (mean, variance), (left, through_u + own)
 
     def through_inducing(self, rows, n_jobs=None):
         """Return the part of the variances that comes from q(u)."""
@@ -129,71 +136,3 @@ class InducingPoints:
         """Replace q(u)."""
         blocks = None if self.blocks is None else self.blocks.with_posterior(posterior)
         return replace(self, posterior=posterior, blocks=blocks)
-
-
-# ---- Narrower bands: what inducing points leave unexplained is more than there is
-
-
-@dataclass(frozen=True)
-class VouchedBands:
-    """Bands with a share of the usual variance, as far as rows vouch for narrower ones.
-
-    Parameters
-    ----------
-    share : ndarray of shape (t,)
-    usual : ndarray of shape (t,)
-        Of functions, noise not included.
-    noise_variance : float or ndarray of shape (t,)
-        What is left of the noise.
-    """
-
-    share: np.ndarray
-    usual: np.ndarray
-    noise_variance: object
-
-    def applied(self, model):
-        """Return `Observations` with these bands."""
-        predictor = Narrowed(model.predictor, UsualShare(model.predictor, self.share, self.usual))
-        return replace(model, predictor=predictor, noise_variance=self.noise_variance)
-
-
-@dataclass(frozen=True)
-class Narrowed(Rescaled):
-    """Has less of the usual variance; `scale` is a `UsualShare`."""
-
-    def moments(self, inputs, n_jobs=None):
-        """Return means and variances; see `Predictor`."""
-        mean, variance = self.predictor.moments(inputs, n_jobs)
-        return mean, self.scale.narrowed(variance)
-
-    def of_functional(self, kernel):
-        """Return the predictor of a functional, with the factor of the function at its input."""
-        return Rescaled(self.predictor.of_functional(kernel), self.scale)
-
-
-@dataclass(frozen=True)
-class UsualShare:
-    """Takes variances as far as they are usual times a share: beyond the rows they stay as wide.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    share, usual : ndarray of shape (t,)
-    """
-
-    predictor: object
-    share: np.ndarray
-    usual: np.ndarray
-
-    def narrowed(self, variance):
-        """Return variances (n, t) in the place of the predictor's own."""
-        return variance - (1.0 - self.share) * np.minimum(variance, self.usual)
-
-    def at(self, X, n_jobs):
-        """Return the factor of deviations, (n, t)."""
-        variance = np.maximum(self.predictor.moments(Inputs(X), n_jobs)[1], np.finfo(float).tiny)
-        return np.sqrt(self.narrowed(variance) / variance)
-
-    def of_functions(self, functions, mean):
-        """Scale the deviations of functions that were drawn from their means."""
-        return ScaledDraws(functions, mean, self)

@@ -24,10 +24,10 @@ class NearFunctional:
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
-        conditional, shares = self.near.conditional(n_jobs), self.near.shares(inputs)
-        X = shares.inputs(inputs.X)
-        mean, variance = shares.moments(*conditional.mean_variance(X, shares.cell, self.seen))
-        if self.column is None or not shares.n_further:
+        conditional, weights = self.near.conditional(n_jobs), self.near.weights(inputs)
+        X = weights.inputs(inputs.X)
+        mean, variance = weights.moments(*conditional.mean_variance(X, weights.cell, self.seen))
+        if self.column is None or not weights.n_further:
             return mean, variance
-        slopes = self.near.partition.shares(inputs.X, self.column).slope
-        return mean + shares.sums(conditional.mean(X, shares.cell), slopes), variance
+        slopes = self.near.partition.weights(inputs.X, self.column).slope
+        return mean + weights.sums(conditional.mean(X, weights.cell), slopes), variance

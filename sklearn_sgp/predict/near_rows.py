@@ -15,7 +15,7 @@ from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
 from ..partitions.blocks import AnyBlocks, are_near
-from ..partitions.neighbours import NearestCells, Shares
+from ..partitions.neighbours import CellWeights, NearestCells
 from ..partitions.partition import position_of
 from .base import share_left
 from .between_cells import BetweenCells, CellErrors
@@ -114,19 +114,19 @@ class NearRows:
 
     def mean_at(self, X):
         """Return means at inputs, where rows have no labels."""
-        shares = self._shares_at(X)
-        return shares.sums(self.conditional(None).mean(shares.inputs(X), shares.cell))
+        weights = self._weights_at(X)
+        return weights.sums(self.conditional(None).mean(weights.inputs(X), weights.cell))
 
     def each_cell(self, X):
         """Yield test rows of cells, what the cell counts, numbers of near rows, and the `Cell`."""
-        conditional, shares = self.conditional(None), self._shares_at(X)
-        order, numbers, first = _places(shares.cell)
+        conditional, weights = self.conditional(None), self._weights_at(X)
+        order, numbers, first = _places(weights.cell)
         for g, (k, near) in enumerate(zip(numbers, self.blocks.near(numbers), strict=True)):
             entries = order[first[g] : first[g + 1]]
-            index = shares.row[entries]
+            index = weights.row[entries]
             cells = conditional._cells(X, index, [k], np.array([0, len(index)]))
             ((_, _, (cell,)),) = cells.parts(self.posterior)
-            yield index, shares.weight[entries], near, cell
+            yield index, weights.weight[entries], near, cell
 
     def number(self, inputs):
         """Return the number of the block of each row, -1 for none."""
@@ -136,30 +136,30 @@ class NearRows:
             return np.full(len(inputs.X), -1)
         return self.partition.assign(inputs.X)
 
-    def shares(self, inputs):
-        """Return the cells that count for each row: `Shares`."""
+    def weights(self, inputs):
+        """Return the cells that count for each row: `CellWeights`."""
         if self.labels is None and self.partition is not None:
-            return self._shares_at(inputs.X)
-        return Shares.of_one(self.number(inputs))
+            return self._weights_at(inputs.X)
+        return CellWeights.of_one(self.number(inputs))
 
-    def _shares_at(self, X):
+    def _weights_at(self, X):
         if isinstance(self.partition, NearestCells):
-            return self.partition.shares(X)
-        return Shares.of_one(self.partition.assign(X))
+            return self.partition.weights(X)
+        return CellWeights.of_one(self.partition.assign(X))
 
     def conditional(self, n_jobs):
-        around = self.blocks.around
+        around = self.blocks.near_cells.around
         return LocalConditional(self.posterior, self.noise_variance, around, n_jobs, self.cache)
 
     def mean(self, inputs, n_jobs=None):
         """Return means; see `Predictor`."""
-        shares = self.shares(inputs)
-        return shares.sums(self.conditional(n_jobs).mean(shares.inputs(inputs.X), shares.cell))
+        weights = self.weights(inputs)
+        return weights.sums(self.conditional(n_jobs).mean(weights.inputs(inputs.X), weights.cell))
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
-        shares, conditional = self.shares(inputs), self.conditional(n_jobs)
-        return shares.moments(*conditional.mean_variance(shares.inputs(inputs.X), shares.cell))
+        weights, conditional = self.weights(inputs), self.conditional(n_jobs)
+        return weights.moments(*conditional.mean_variance(weights.inputs(inputs.X), weights.cell))
 
     def _of_one_cell(self, rows, n_jobs):
         """Return moments at training rows by their nearest cells alone: each is among its rows."""
@@ -180,9 +180,9 @@ class NearRows:
         conditional, blocks, between = self.conditional(n_jobs), self.blocks, None
         if blocks.is_conditioned and not blocks.rows.share_factors:
             between = BetweenCells.of(blocks, self.noise_variance, n_jobs)
-        shares = self.shares(inputs)
-        X = shares.inputs(inputs.X)
-        return shares.joint(*conditional.mean_covariance(X, shares.cell, between))
+        weights = self.weights(inputs)
+        X = weights.inputs(inputs.X)
+        return weights.joint(*conditional.mean_covariance(X, weights.cell, between))
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, given their near rows."""
@@ -232,6 +232,7 @@ class NearRows:
 
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
+        self.blocks.warm_cache()
         return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
 
 
@@ -248,7 +249,7 @@ class LocalConditional:
     noise_variance : float or ndarray of shape (t,)
     around : callable
         ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
-        positions of each block's among them; see `Blocks.around`.
+        positions of each block's among them; see `NearCells.around`.
     cache : FactorCache or None
         Of this posterior and these blocks.
     """

@@ -108,17 +108,6 @@ class EqualNoise:
 EQUAL_NOISE = EqualNoise()
 
 
-class OwnBands:
-    """The bands of the posterior itself."""
-
-    def applied(self, model):
-        """Return the same `Observations`; see `inducing.VouchedBands`."""
-        return model
-
-
-OWN_BANDS = OwnBands()
-
-
 @dataclass(frozen=True)
 class Observations(AveragesUnforeseen):
     """Distribution of observations: a predictor, a likelihood, noise and the encoding of targets.

@@ -21,7 +21,7 @@ from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import LeftOutClasses
 from ..objectives.scores import Score
-from ..optimize import shares
+from ..optimize import time_shares
 from ..optimize.budget import Budget
 from ..optimize.choices import Tried, climb, tell
 from ..optimize.parameters import ParameterSpace
@@ -132,7 +132,7 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
-            seconds = shares.TEMPERATURES * max_time
+            seconds = time_shares.TEMPERATURES * max_time
             left_out = near.left_out(fitted.parameters, likelihood, _JUDGED_ROWS, seconds)
         return _with_temperature(fitted, left_out)
     problem.trace.begin("probabilities of classes held out")

@@ -180,7 +180,7 @@ def sums():
 _SUMS = "import sys; sys.path.insert(0, sys.argv[1]); import test_latents as t; print(t.sums())"
 
 
-@pytest.mark.parametrize("level", ["0", "1"])
+@pytest.mark.parametrize("level", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_instruction_sets_agree(level):
     """Narrower instruction sets give the same numbers to rounding."""
     here = os.path.dirname(__file__)

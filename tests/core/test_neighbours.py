@@ -52,7 +52,7 @@ def test_the_first_of_many_equals():
     assert_array_equal(label, away.argmin(axis=1))
 
 
-@pytest.mark.parametrize("level", ["0", "1"])
+@pytest.mark.parametrize("level", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_instruction_sets_find_the_same(level):
     """Lower instruction sets find the same centres, ties included."""
     code = (

@@ -42,7 +42,7 @@ def test_values_between_those_of_far_smaller_targets_have_positive_inverses(warp
     assert (warp.inverse(z) > 0.0).all()
 
 
-@pytest.mark.parametrize("decades", [3.0, 5.0])
+@pytest.mark.parametrize("decades", [pytest.param(3.0, marks=pytest.mark.slow), 5.0])
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
 def test_the_process_of_the_logarithm_is_found(kind, decades):
     """Where log y is a function with normal noise, its density is met, and bands are positive."""
@@ -57,6 +57,7 @@ def test_the_process_of_the_logarithm_is_found(kind, decades):
     assert (model.predict_quantiles(X[new], quantiles=[1e-3]) > 0.0).all()
 
 
+@pytest.mark.slow
 def test_the_square_root_is_found():
     """Where the root of y is a function with normal noise, it is among the warps."""
     rng = np.random.default_rng(4)

@@ -41,3 +41,13 @@ def test_a_level_moves_means_and_no_scatter(rng):
     weight = np.repeat([0.5, 1.0], 50)
     whole = RunningMoments.of(np.vstack([y, y + 4.0]), weight)
     assert_allclose(half.units(0.0, 1.0), whole.units(0.0, 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e90])
+def test_moments_of_any_size(unit, rng):
+    """Scatter whose square is no number is found, beside outputs that have not varied yet."""
+    y = rng.normal(size=(40, 2)) * [1.0, 0.0]
+    parts = [RunningMoments.of(unit * part, None) for part in (y[:1], y[1:7], y[7:])]
+    mean, scale = parts[0].joined(parts[1]).joined(parts[2]).units(np.zeros(2), np.ones(2))
+    assert_allclose(mean / unit, y.mean(axis=0), rtol=1e-12)
+    assert_allclose(scale, [unit * y[:, 0].std(), 1.0], rtol=1e-12)

@@ -208,7 +208,7 @@ def test_balanced_classes_are_weights():
         made(class_weight="balanced").partial_fit(X, y)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_default_fits_learn(n_classes):
     """Nearly all that the noise allows, with probabilities that can be believed."""
     (X, y), (X_new, y_new) = data(1200, 0, n_classes), data(1000, 1, n_classes)
@@ -273,7 +273,9 @@ def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
 
 
 @pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 1.0}])
+@pytest.mark.parametrize(
+    "class_weight", ["balanced", pytest.param({0: 1.0, 1: 3.0, 2: 1.0}, marks=pytest.mark.slow)]
+)
 def test_rows_of_weight_zero_have_no_part_in_class_weights(estimator, class_weight):
     """Nor need their labels be known."""
     rng = np.random.default_rng(0)

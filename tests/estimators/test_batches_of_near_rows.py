@@ -36,7 +36,13 @@ def error(model, T):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
-@pytest.mark.parametrize("ends", [(200, 600, 1000, 2400), tuple(range(120, 2401, 120))])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        (200, 600, 1000, 2400),
+        pytest.param(tuple(range(120, 2401, 120)), marks=pytest.mark.slow),
+    ],
+)
 def test_batches_in_any_split_are_as_good_as_all_rows(model, ends):
     """Errors fall with the batches, and end where those of one fit are, in the mean of tables."""
     noise, shares = 0.05, []

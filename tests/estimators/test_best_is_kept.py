@@ -42,7 +42,9 @@ def table(kind):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("kind", ["noise-free", "noisy", "repeated"])
+@pytest.mark.parametrize(
+    "kind", ["noise-free", "noisy", pytest.param("repeated", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("number", range(len(WATCHED)))
 def test_the_objective_is_the_best_that_was_seen(number, kind, kernel):
     """With one kernel and all rows no entry of objectives_ is above objective_."""

@@ -65,7 +65,7 @@ def test_classifiers_are_scored(places, rng, n_classes, likelihood, optimizer):
     assert (scores["log_p"] > -np.log(n_classes)).all()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "options", [{}, {"model": "fitc"}, {"model": "pic", "optimizer": "adam", "block_size": 100}]
 )
@@ -140,7 +140,7 @@ def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng)
         assert_allclose(snapshot.predict(X), frozen.predict(X), rtol=2e-3)
 
 
-@pytest.mark.parametrize("solver", ["exact", "anytime"])
+@pytest.mark.parametrize("solver", [pytest.param("exact", marks=pytest.mark.slow), "anytime"])
 @pytest.mark.parametrize("model", ["pic", "pitc", "fitc", "vfe"])
 def test_labelled_blocks_are_scored(wave, model, solver):
     """A fit in blocks with the user's labels shows estimators that know these labels."""

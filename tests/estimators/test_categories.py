@@ -79,7 +79,7 @@ def test_a_kernel_over_categories_learns(estimator, data):
     ids=lambda e: f"{type(e).__name__}-{getattr(e, 'model', '')}",
 )
 @pytest.mark.filterwarnings("ignore:max_iter")
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_numbers_are_categories_too(estimator, dtype):
     """Categories that come as numbers, in arrays too long to be copied, are those of strings."""
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
+DRAWS = [6001, pytest.param(6005, marks=pytest.mark.slow)]
 FAST = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -34,7 +35,9 @@ def few_of_many(n, seed):
 
 @FAST
 @pytest.mark.parametrize("kind", DEFAULTS)
-@pytest.mark.parametrize(("n_classes", "least"), [(2, 0.82), (3, 0.74)])
+@pytest.mark.parametrize(
+    ("n_classes", "least"), [(2, 0.82), pytest.param(3, 0.74, marks=pytest.mark.slow)]
+)
 def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
     """300 rows are enough: the exact process with the best kernel has 0.86 and 0.79."""
     X, y = checkered(900, n_classes, 1)
@@ -42,7 +45,7 @@ def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
 
 
 @FAST
-@pytest.mark.parametrize("seed", [6001, 6005])
+@pytest.mark.parametrize("seed", DRAWS)
 def test_sites_where_regressions_of_labels_are_worse(seed):
     """Three classes have sites where these predict better, by a kernel that is held as well."""
     X, y = checkered(2300, 3, seed)
@@ -63,7 +66,7 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
 
 
 @FAST
-@pytest.mark.parametrize("seed", [6001, 6005])
+@pytest.mark.parametrize("seed", DRAWS)
 def test_a_second_fit_with_sites_goes_on_from_regressions(seed):
     """With `warm_start` regressions go on from their own kernel, not from that of the sites."""
     X, y = checkered(1300, 3, seed)
@@ -94,7 +97,7 @@ def test_classes_are_found_as_the_exact_process_finds_them(kind, n_classes):
 
 
 @FAST
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_length_scales_of_three_classes_are_judged_by_all_labels(seed):
     """A fifth of 300 labels does not tell how smooth the functions are; all of them in turn do."""
     X, y = checkered(2300, 3, 3000 + seed)
@@ -124,7 +127,7 @@ def test_a_first_batch_without_one_of_the_classes():
 
 
 @FAST
-@pytest.mark.parametrize("model", ["vfe", "fitc", "pitc"])
+@pytest.mark.parametrize("model", ["vfe", pytest.param("fitc", marks=pytest.mark.slow), "pitc"])
 def test_models_of_inducing_inputs_alone_find_it(model):
     """Regressions of the labels with one length scale for all try shorter ones, too."""
     X, y = checkered(900, 2, 1)
@@ -137,7 +140,7 @@ def test_models_of_inducing_inputs_alone_find_it(model):
     ("likelihood", "optimizer"),
     [
         ("logit", "auto"),
-        ("softmax", "lbfgs"),
+        pytest.param("softmax", "lbfgs", marks=pytest.mark.slow),
         pytest.param("logit", "lbfgs", marks=pytest.mark.slow),
         pytest.param("softmax", "auto", marks=pytest.mark.slow),
     ],
@@ -158,8 +161,10 @@ def test_few_columns_of_many_are_found(kind):
     assert kind(random_state=0).fit(X[:160], y[:160]).score(X[160:], y[160:]) > linear - 0.02
 
 
-UNITS = [(kind(), n) for kind in DEFAULTS for n in (2, 3)]
-UNITS += [(AnytimeSGPClassifier(model="vfe"), 2), (SVGPClassifier(likelihood="softmax"), 2)]
+UNITS = [(kind(), 2) for kind in DEFAULTS]
+UNITS += [(SVGPClassifier(), 3), (SVGPClassifier(likelihood="softmax"), 2)]
+MORE_UNITS = [(kind(), 3) for kind in DEFAULTS[1:]] + [(AnytimeSGPClassifier(model="vfe"), 2)]
+UNITS += [pytest.param(*one, marks=pytest.mark.slow) for one in MORE_UNITS]
 
 
 @FAST

@@ -46,7 +46,11 @@ def on_cluster(client, function, *args, **kwargs):
         (AnytimeSGPRegressor(model="pic", solver="exact", n_blocks=6), "_each_part"),
         (AnytimeSGPRegressor(model="fitc", solver="exact"), "_predict_task"),
         (AnytimeSGPRegressor(n_neighbors=8, solver="exact", n_blocks=6), "_each_part"),
-        (AnytimeSGPRegressor(model="pic", n_blocks=6, blocks_per_step=2), "_each_part"),
+        pytest.param(
+            AnytimeSGPRegressor(model="pic", n_blocks=6, blocks_per_step=2),
+            "_each_part",
+            marks=pytest.mark.slow,
+        ),
         (SVGPRegressor(), "_predict_task"),
     ],
     ids=["pic", "fitc", "vif", "anytime", "svgp"],
@@ -74,9 +78,13 @@ def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     ("estimator", "n_classes"),
     [
         (AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10), 3),
-        (AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10), 5),
+        pytest.param(
+            AnytimeSGPClassifier(solver="exact", n_blocks=6, n_neighbors=10),
+            5,
+            marks=pytest.mark.slow,
+        ),
         (AnytimeSGPClassifier(model="pic", n_blocks=6, blocks_per_step=2), 5),
-        (SVGPClassifier(), 3),
+        pytest.param(SVGPClassifier(), 3, marks=pytest.mark.slow),
     ],
     ids=["vif-3", "vif-5", "pic-5", "svgp-3"],
 )

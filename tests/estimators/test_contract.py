@@ -1,8 +1,7 @@
 """scikit-learn's own checks, on every configuration that takes another path."""
 
-from functools import partial
-
 import pytest
+from input_checks import with_repetitions_slow
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -20,11 +19,11 @@ from sklearn_sgp.likelihoods import StudentT
 
 QUICK = {"max_iter": 5}
 ESTIMATORS = [
-    SVGPRegressor(),
+    SVGPRegressor(optimizer="adam", **QUICK),
+    SVGPRegressor(**QUICK),
     SVGPRegressor(ConstantKernel() * RBF() + WhiteKernel(), **QUICK),
     SVGPRegressor(optimizer=None),
     SVGPRegressor(optimizer="lbfgs", **QUICK),
-    SVGPRegressor(optimizer="adam", **QUICK),
     SVGPRegressor(n_jobs=2, **QUICK),
     SVGPRegressor(likelihood=StudentT(df=None), n_inducing=10, **QUICK),
     SVGPRegressor(normalize_y="warped", **QUICK),
@@ -33,55 +32,33 @@ ESTIMATORS = [
     StreamingSGPRegressor(n_latent=1, n_inducing=20, **QUICK),
     # L-BFGS on a subset and on all rows, in several stages, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),
-    AnytimeSGPRegressor(),
     AnytimeSGPRegressor(solver="exact", n_blocks=4, **QUICK),
+    AnytimeSGPRegressor(**QUICK),
     AnytimeSGPRegressor(optimizer="adam", block_size=20, **QUICK),
-    AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="lma", block_size=20, **QUICK),
     AnytimeSGPRegressor(model="vif", block_size=20, n_neighbors=6, **QUICK),
-    AnytimeSGPClassifier(n_inducing=20, **QUICK),
     AnytimeSGPClassifier(model="fitc", solver="exact", alpha_epsilon=0.01, **QUICK),
+    AnytimeSGPClassifier(n_inducing=20, **QUICK),
     AnytimeSGPClassifier(model="pic", block_size=20, alpha_epsilon=0.01, **QUICK),
-    SVGPClassifier(n_inducing=20, **QUICK),
-    SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     SVGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
-    SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
+    SVGPClassifier(n_inducing=10, **QUICK),
+    SVGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
     StreamingSGPRegressor(),
     # one batch: several would depend on the order of the rows, as a stream does
     StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
     StreamingSGPRegressor(inducing="kmeans", min_inducing=3, forget_factor=0.9, **QUICK),
     StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
-    StreamingSGPClassifier(**QUICK),
     StreamingSGPClassifier(likelihood="softmax", n_inducing=10, **QUICK),
+    StreamingSGPClassifier(n_inducing=10, **QUICK),
     BayesianGPLVM(**QUICK),
     BayesianGPLVM(3, n_inducing=8, init_size=10, batch_size=8, noise="columns", **QUICK),
 ]
-# What they ask is answered before a configuration matters: which tables, targets and weights an
-# estimator takes, and how. The first configuration of each estimator is asked in every run, the
-# others by `pytest -m slow`; so are read-only arrays, which were a quarter of the time.
-OF_INPUT = {
-    "check_classifier_data_not_an_array",
-    "check_dtype_object",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_estimators_dtypes",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_predict1d",
-    "check_n_features_in",
-    "check_n_features_in_after_fitting",
-    "check_pipeline_consistency",
-    "check_positive_only_tag_during_fit",
-    "check_readonly_memmap_input",
-    "check_regressor_data_not_an_array",
-    "check_sample_weights_list",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_shape",
-    "check_supervised_y_2d",
-    "check_transformer_data_not_an_array",
-}
 # They take nearly the same path as one above: for `pytest -m slow`.
 VARIANTS = [
+    SVGPRegressor(),
+    AnytimeSGPRegressor(),
+    AnytimeSGPRegressor(schedule="robbins-monro", block_size=20, **QUICK),
+    SVGPClassifier(n_inducing=10, init_size=10, batch_size=16, **QUICK),
     SVGPRegressor(Matern(nu=1.5), **QUICK),
     SVGPRegressor(inducing="greedy", n_inducing=10, **QUICK),
     SVGPRegressor(inducing="random", n_inducing=10, **QUICK),
@@ -106,26 +83,6 @@ MORE_CHECKS = [
     "check_dataframe_column_names_consistency",
     "check_inplace_ensure_writeable",
 ]
-
-
-def is_of_input(check):
-    """Return whether a check is of how tables come."""
-    while isinstance(check, partial):
-        if "readonly_memmap" in check.keywords:
-            return True
-        check = check.func
-    return check.__name__ in OF_INPUT
-
-
-def with_repetitions_slow(decorator):
-    """Mark checks of input as slow for all but the first configuration of each estimator."""
-    names, pairs = decorator.args
-    first, chosen = {}, []
-    for estimator, check in pairs:
-        repeats = first.setdefault(type(estimator), estimator) is not estimator
-        marks = [pytest.mark.slow] if repeats and is_of_input(check) else []
-        chosen.append(pytest.param(estimator, check, marks=marks))
-    return pytest.mark.parametrize(names, chosen, **decorator.kwargs)
 
 
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # of ten rows that is no surprise

@@ -550,6 +550,7 @@ def test_blocks_made_of_chunks(data, size):
         got.predict(da.from_array(labelled(new, 0.0), 200))
 
 
+@pytest.mark.slow
 def test_blocks_made_of_chunks_learn(data):
     """PIC learns from a sample as it does from arrays."""
     X, y, _ = data

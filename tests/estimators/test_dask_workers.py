@@ -177,7 +177,11 @@ def test_sums_travel_and_rows_do_not(cluster, client):
 
 @pytest.mark.parametrize(
     ("name", "after"),
-    [("regressor", 3), ("regressor", 26), ("classifier", 18)],
+    [
+        pytest.param("regressor", 3, marks=pytest.mark.slow),
+        ("regressor", 26),
+        pytest.param("classifier", 18, marks=pytest.mark.slow),
+    ],
     ids=["first pass", "last pass", "sample"],
 )
 def test_a_worker_dies(client, tmp_path, name, after):
@@ -218,6 +222,7 @@ def test_a_client_that_is_closed(cluster):
     assert model.__dict__ == before
 
 
+@pytest.mark.slow
 def test_a_client_that_is_closed_during_a_fit(cluster, client):
     """So is it where the client goes while workers work."""
     other = distributed.Client(cluster)

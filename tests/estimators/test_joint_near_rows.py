@@ -168,7 +168,7 @@ def test_slopes_are_those_of_joined_means(rng, n_columns):
     kernel = ConstantKernel(2.0) * RBF([0.5] * n_columns)
     ours = AnytimeSGPRegressor(kernel, n_neighbors=10, n_inducing=8, **GIVEN).fit(X, y)
     T, step = rng.uniform(-1.0, 1.0, (200, n_columns)), 1e-6
-    assert fitted(ours).predictor.partition.shares(T).n_further > 20
+    assert fitted(ours).predictor.partition.weights(T).n_further > 20
     slopes = ours.predict_gradient(T)
     for column in range(n_columns):
         moved = np.zeros(n_columns)

@@ -151,7 +151,11 @@ def test_order_of_columns(name, order, first):
 NEARLY = 0.1 * (1.0 + 1e-15 * np.arange(N_ROWS + N_LATER + N_TESTS))
 
 
-@pytest.mark.parametrize("value", [0.0, -273.15, 1e9, NEARLY], ids=["0", "small", "1e9", "nearly"])
+@pytest.mark.parametrize(
+    "value",
+    [0.0, pytest.param(-273.15, marks=pytest.mark.slow), 1e9, NEARLY],
+    ids=["0", "small", "1e9", "nearly"],
+)
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_a_constant_column(name, value, first):
     """Columns of one value, up to rounding, change nothing, whatever it is and how many they are.

@@ -335,7 +335,9 @@ def test_noise_that_is_asked_for():
 
 
 @pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
-@pytest.mark.parametrize("kernel", [None, RBF([1.0, 1.0, 1.0])])
+@pytest.mark.parametrize(
+    "kernel", [None, pytest.param(RBF([1.0, 1.0, 1.0]), marks=pytest.mark.slow)]
+)
 def test_warped_targets(name, kernel):
     """Tables with holes may have a warp learned: the order of skewed targets is predicted."""
     for parameters in ({"normalize_y": "warped"}, {"likelihood": "auto"}):

@@ -247,7 +247,10 @@ def test_blocks_without_near_rows_refuse_counts(model):
         AnytimeSGPRegressor(likelihood=Poisson(), model=model).fit(data(60)[0], np.ones(60))
 
 
-@pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t", "auto"])
+@pytest.mark.parametrize(
+    "likelihood",
+    ["heteroscedastic", pytest.param("heteroscedastic_student_t", marks=pytest.mark.slow), "auto"],
+)
 def test_streams_carry_the_noise(likelihood):
     """Batch after batch the noise curve gets better, and the stream is nearly a fit to all."""
     X, y = data(1500)

@@ -9,7 +9,7 @@ from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps
 from sklearn_sgp.noise import bands, left_out, log_noise
 from sklearn_sgp.noise import heteroscedastic as alternation
-from sklearn_sgp.optimize import shares
+from sklearn_sgp.optimize import time_shares
 from sklearn_sgp.optimize.progress import Clock
 from sklearn_sgp.predict.near_rows import NearRows
 
@@ -102,7 +102,7 @@ def test_tails_need_time_for_all_rows(monkeypatch):
     chosen = made("vif", "auto", **options).fit(X, y)
     options["max_time"] = 1e3
     assert chosen.likelihood_.df < 6.0
-    monkeypatch.setattr(shares, "TAILS", -1.0)
+    monkeypatch.setattr(time_shares, "TAILS", -1.0)
     assert not hasattr(made("vif", "auto", **options).fit(X, y).likelihood_, "df")
     some = made("vif", "heteroscedastic_student_t", **options).fit(X, y)
     assert_allclose(some.likelihood_.df, chosen.likelihood_.df, rtol=0.5)

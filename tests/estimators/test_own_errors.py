@@ -67,7 +67,12 @@ def test_errors_follow_precisions_in_models_that_know_their_rows(model, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("tails", "most_rows"), [(2.5, 600), (None, 600), (2.5, 1600), (None, 1600)]
+    ("tails", "most_rows"),
+    [
+        (2.5, 600),
+        (None, 600),
+        *(pytest.param(tails, 1600, marks=pytest.mark.slow) for tails in (2.5, None)),
+    ],
 )
 def test_left_out_rows_tell_whether_many_rows_have_tails(tails, most_rows, monkeypatch):
     """Some of them do, in whole cells, or all; without tails there are none to be told."""
@@ -82,6 +87,7 @@ def test_left_out_rows_tell_whether_many_rows_have_tails(tails, most_rows, monke
     assert hasattr(fitted.likelihood_, "df") == (tails is not None)
 
 
+@pytest.mark.slow
 def test_few_rounds_follow_where_left_out_rows_have_chosen(monkeypatch):
     """Above some thousand rows the precisions of tails need two new functions, not six."""
     fits, given = [], alternation._given

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from input_checks import with_repetitions_slow
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
@@ -104,8 +105,14 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
     assert_allclose(sites.objective_, plain.objective_, rtol=1e-2)
 
 
-@MODELS
-@pytest.mark.parametrize("likelihood", ["probit", "logit"])
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        *((model, "probit") for model in ("vif", "pic", "lma")),
+        ("vif", "logit"),
+        *(pytest.param(model, "logit", marks=pytest.mark.slow) for model in ("pic", "lma")),
+    ],
+)
 def test_probabilities_are_better_than_frequencies(model, likelihood):
     """All models with near rows learn two classes; pickles predict the same."""
     X, y = labels(260)
@@ -289,8 +296,11 @@ def test_huge_variances_end_in_an_answer_or_an_error_with_a_cure():
 
 # Not in test_contract: scikit-learn 1.6 makes two classes of the repeated rows and of the weighted
 # ones by the first label of each, which are two tables.
-@parametrize_with_checks(
-    [AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200, n_inducing=20)]
+@with_repetitions_slow(
+    parametrize_with_checks(
+        [AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200, n_inducing=20)]
+    ),
+    asked=(AnytimeSGPClassifier,),
 )
 def test_scikit_learn_checks(estimator, check):
     """scikit-learn's own checks hold; tags say that there are two classes."""

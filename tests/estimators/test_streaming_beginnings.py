@@ -184,7 +184,7 @@ def test_rows_wait_until_ten_have_come(rng):
     assert -most - 1e-9 <= moved[-1] <= 5.0 * most + 1e-9
 
 
-@pytest.mark.parametrize("size", [1, 3, 60])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 3, 60])
 def test_noise_learned_in_short_batches_is_that_of_long_ones(size, rng):
     """Noise that a first batch made ten times too small is found, whatever the batches' size."""
     X = rng.uniform(0.0, 9.0, (1000, 1))

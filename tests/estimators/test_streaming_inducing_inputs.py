@@ -87,3 +87,15 @@ def test_inducing_inputs_stay_where_the_function_moves():
     assert min(counts) >= 9  # so many if they were spread evenly
     assert np.mean(counts) > 11
     assert np.median(errors) < 0.1
+
+
+def test_a_row_that_is_explained_asks_for_no_inducing_input(rng):
+    """One row alone leaves them as they are to the bit; a row far from all becomes one."""
+    X = rng.uniform(0.0, 6.0, (600, 1))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(600)
+    model = StreamingSGPRegressor(n_inducing=15, random_state=0).partial_fit(X, y)
+    before = model.inducing_points_
+    model.partial_fit([[2.3456]], [np.sin(2.3456)])
+    assert_array_equal(model.inducing_points_, before)
+    model.partial_fit([[9.0]], [np.sin(9.0)])
+    assert 9.0 in model.inducing_points_

@@ -180,3 +180,12 @@ def test_a_batch_observed_in_rows_of_weight_zero_only(estimator):
     with pytest.raises(ValueError, match="in a row of positive weight"):
         model.partial_fit(X, y, sample_weight=weight)
     assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("n_latent", [1, 3])
+def test_a_short_batch_where_no_column_varies(n_latent, rng):
+    """Two rows after a batch at one place are learned: their mean moves that of each output."""
+    X, y = np.ones((32, 2)), rng.normal([0.0, 5.0, -1.0], [0.1, 1.0, 10.0], (32, 3))
+    model = StreamingSGPRegressor(n_latent=n_latent, n_inducing=5, random_state=0)
+    model.partial_fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
+    assert (np.abs(model.predict(X[:1]) - y.mean(axis=0)) < [[0.1, 1.0, 10.0]]).all()

@@ -85,7 +85,7 @@ def test_outputs_without_a_value_in_a_batch_are_no_reason_to_begin_anew_or_not(r
 
 
 @pytest.mark.parametrize("size", [50, 5, 1])
-@pytest.mark.parametrize("reading", [1e6, -9999.0])
+@pytest.mark.parametrize("reading", [1e6, pytest.param(-9999.0, marks=pytest.mark.slow)])
 def test_tails_forget_a_broken_reading(size, reading, rng):
     """A stream with Student-t noise predicts as one without it, and says nothing."""
     pieces = make_batches(rng, 12, size)
@@ -100,7 +100,7 @@ def test_tails_forget_a_broken_reading(size, reading, rng):
     assert_allclose(std, expected_std, rtol=0.5)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_a_jump_of_the_level_is_followed(seed):
     """Where all rows moved by 300 deviations, 20 batches later the mean is there."""
     model = StreamingSGPRegressor(n_inducing=25, forget_factor=0.7, random_state=0)

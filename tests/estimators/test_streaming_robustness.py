@@ -20,7 +20,9 @@ from sklearn_sgp.engines.streams import rounds
 # Kept between batches
 
 
-@pytest.mark.parametrize("inducing", ["greedy", "kmeans", "random"])
+@pytest.mark.parametrize(
+    "inducing", ["greedy", "kmeans", pytest.param("random", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_a_saved_stream_goes_on_bit_for_bit(kind, inducing, rng):
     """A pickle between two batches changes nothing in what follows."""
@@ -132,7 +134,9 @@ def test_odd_batches_do_no_lasting_harm(spoil, when, rng):
     assert np.mean(((mean - y) / std)[600:] ** 2) < 4.0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(16), *(pytest.param(k, marks=pytest.mark.slow) for k in range(16, 40))]
+)
 def test_random_streams_end_with_honest_errors(seed):
     """Batches of 1 to 200 rows, repeated rows, length scales and noise of any size."""
     rng = np.random.default_rng(seed)

@@ -38,7 +38,7 @@ def told(change, seed, n_batches=14, **options):
 
 
 @pytest.mark.parametrize("size", [-20.0, 2.5, 8.0])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
     """Once, within two batches; then bands hold what they say, and the function is kept."""
     held, shifts, words, model = told(lambda X, y: y + size, seed)
@@ -68,6 +68,37 @@ def test_noise_or_a_function_that_changes_is_told_and_followed(change):
         assert shifts[:AT].sum() == 0
         assert shifts[AT : AT + 2].sum() >= 1
     assert 0.8 < np.mean([held[AT + 2 :].mean() for held, *_ in runs]) < 0.97
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_a_function_without_noise_has_none_that_falls(noise):
+    """Rows far nearer than predicted are no news where rows before them were as near."""
+    rng = np.random.default_rng(0)
+    model = StreamingSGPRegressor(n_inducing=40, random_state=0)
+    for _ in range(8):
+        X = rng.uniform(0.0, 10.0, (60, 1))
+        y = np.sin(2.0 * X[:, 0]) + 0.5 * np.cos(5.0 * X[:, 0]) + noise * rng.normal(size=60)
+        model.partial_fit(X, y)  # a warning is an error
+    assert model.n_shifts_ == 0
+
+
+def test_noise_that_grows_is_told_by_rows_that_come_one_by_one():
+    """Eight rows of either sign far off are no level that moved, one after another."""
+    rng = np.random.default_rng(0)
+    model, held, words = StreamingSGPRegressor(n_inducing=30, random_state=0), [], []
+    model.partial_fit(*(rows(rng, 200)))
+    for _ in range(24):
+        X = rng.uniform(0.0, 10.0, (1, 1))
+        y = 3.0 * np.sin(X[:, 0]) + 5.0 * rng.normal(size=1)
+        mean, std = model.predict(X, return_std=True)
+        held.append(abs(y - mean)[0] < 1.645 * std[0])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.partial_fit(X, y)
+        words += [str(one.message) for one in caught]
+    assert model.n_shifts_ == 1
+    assert len(words) == 1 and "deviations of its noise" in words[0] and "level" not in words[0]
+    assert np.mean(held[8:]) > 0.75
 
 
 def test_noise_that_falls_is_told_by_two_batches():
@@ -113,7 +144,7 @@ def level_in_pieces(seed, size, level=8.0, outputs=1, **options):
     return model, X[240:]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
 def test_row_by_row_a_level_is_told_after_some_rows(seed):
     """One row says nothing of a level; eight do, and that they are where it is."""
     model, X = level_in_pieces(seed, 1)

@@ -149,7 +149,7 @@ def test_columns_that_say_nothing_are_found():
     assert len(scales) == 8 and scales[2:].min() > 3.0 * scales[:2].max()
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_change_nothing(n_jobs):
     X, y = spots(n=300)
     one, other = made(max_iter=5).fit(X, y), made(max_iter=5, n_jobs=n_jobs).fit(X, y)

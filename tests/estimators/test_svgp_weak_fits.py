@@ -121,7 +121,7 @@ IN_METRES = [
 ]
 
 
-@pytest.mark.parametrize("n_rows", [20, 150])
+@pytest.mark.parametrize("n_rows", [20, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", IN_METRES, ids=lambda model: repr(model)[:45])
 @pytest.mark.filterwarnings("ignore:The optimal value found")
 def test_length_scales_that_no_two_rows_are_within(model, n_rows):

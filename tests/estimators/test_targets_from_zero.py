@@ -136,7 +136,10 @@ def test_one_zero_says_nothing_of_what_may_be():
 
 @pytest.mark.parametrize(
     "model",
-    [AnytimeSGPRegressor(random_state=0), SVGPRegressor(n_inducing=20, random_state=0)],
+    [
+        pytest.param(AnytimeSGPRegressor(random_state=0), marks=pytest.mark.slow),
+        SVGPRegressor(n_inducing=20, random_state=0),
+    ],
     ids=["vif", "svgp"],
 )
 @pytest.mark.parametrize("share", [pytest.param(0.9, marks=pytest.mark.slow), 0.97])
@@ -149,7 +152,7 @@ def test_mostly_zeros_are_predicted_at_their_level(model, share):
     assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_positive_target_among_zeros_is_not_impossible(seed):
     """That all rows near by are zero does not tell that there is no noise."""
 

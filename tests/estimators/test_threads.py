@@ -195,7 +195,7 @@ def test_threads_and_jobs_do_not_decide_what_is_learned(model):
     X, y = _table_of_categories()
     y = y > 0.0 if isinstance(model, SVGPClassifier) else y
     rows = np.vstack([X[:20], [[0.0, 0.0, 99.0]]])  # the last of a category not seen
-    shared = {"categorical_features": [2], "n_inducing": 30, "max_iter": 40, "random_state": 0}
+    shared = {"categorical_features": [2], "n_inducing": 30, "max_iter": 15, "random_state": 0}
     found = []
     for threads, n_jobs in ((1, 1), (2, 1), (2, 2)):
         with threadpool_limits(threads, user_api="blas"):

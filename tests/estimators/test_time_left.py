@@ -113,7 +113,14 @@ def test_what_is_left_is_known(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [SVGPRegressor, SVGPClassifier])
-@pytest.mark.parametrize("options", [{}, {"max_iter": 15}, {"init_size": 1000, "max_iter": 40}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"max_iter": 15}, marks=pytest.mark.slow),
+        pytest.param({"init_size": 1000, "max_iter": 40}, marks=pytest.mark.slow),
+    ],
+)
 def test_a_limit_holds(kind, options, monkeypatch, capsys):
     """Where learning ends as gains fall, a limit is told, and no fit takes longer."""
     end, lines = lines_of(kind, monkeypatch, capsys, n_inducing=40, **options)

@@ -91,3 +91,28 @@ def test_noise_in_the_kernel_is_as_given():
     kernel = RBF([1.0, 1.0]) + WhiteKernel(0.5, (0.1, 1.0))
     model = made(SVGPRegressor, kernel=kernel, optimizer=None).fit(X, 1e4 * Y)
     assert_allclose(model.noise_variance_, 0.5)
+
+
+# Squares of these are zero.
+TINY = {name: CASES[name] for name in ("svgp", "outputs", "mixed outputs", "vif", "fitc")}
+TINY |= {name: CASES[name] for name in ("stream", "mixed stream")}
+
+
+@pytest.mark.parametrize("weight", [None, RNG.uniform(0.2, 2.0, 300)], ids=["", "weights"])
+@pytest.mark.parametrize("name", TINY)
+def test_targets_whose_squares_are_zero(name, weight):
+    """Of targets of 1e-200 and 1e-300 the same is learned as of those of 1, batches included."""
+    make, options, rows, y = TINY[name]
+    found = []
+    for unit in (1.0, 1e-200, 1e-300):
+        model = make(n_inducing=8, max_iter=5, random_state=0, **options)
+        for part in (slice(60), slice(60, 90)):
+            given = None if weight is None else weight[part]
+            model.partial_fit(rows[part], unit * y[part], sample_weight=given)
+        mean, std = model.predict(rows[100:120], return_std=True)
+        density = model.log_density(rows[100:120], unit * y[100:120])
+        density += y[0].size * np.log(unit)
+        found.append((mean / unit, std / unit, density))
+    for parts in found[1:]:
+        for part, expected in zip(parts, found[0], strict=True):
+            assert_allclose(part, expected, rtol=1e-6, atol=1e-6)

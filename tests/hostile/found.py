@@ -503,4 +503,27 @@ FOUND = [
             table=Table(n=13, x_shift=-1e90, targets="two classes", weights="huge"),
         ),
     ),
+    (
+        520003,
+        "RuntimeWarning: a scale of 1 for targets of 1e-300, in later batches of a stream",
+        Case(
+            estimator="StreamingSGPRegressor",
+            table=Table(n=13, d=2, y_scale=1e-300, n_outputs=3),
+            course="batches",
+            later=Table(seed=5, n=8, d=2, y_scale=1e-300, n_outputs=3),
+            points=Table(n=5, d=2, y_scale=1e-300, n_outputs=3),
+        ),
+    ),
+    (
+        611001,
+        "IndexError in a short batch of outputs that mix one function",
+        Case(
+            estimator="StreamingSGPRegressor",
+            parameters=(("n_latent", 1),),
+            table=Table(n=30, d=5, x_scale=1e-150, x_shift=1e16, n_outputs=3),
+            course="batches",
+            later=Table(n=2, d=5, x_scale=1e-150, x_shift=1e16, n_outputs=3),
+            points=Table(n=5, d=5, x_scale=1e-150, x_shift=1e16, n_outputs=3),
+        ),
+    ),
 ]

@@ -358,10 +358,10 @@ def test_shares_of_pieces_are_those_of_all(rng, monkeypatch, column):
     """Rows have the same cells, weights and slopes, however many are looked at together."""
     cells = neighbours.NearestCells(rng.standard_normal((9, 3)), np.array([1.0, 2.0, 0.5]))
     X = rng.standard_normal((53, 3))
-    whole = cells.shares(X, column)
+    whole = cells.weights(X, column)
     assert whole.n_further
     monkeypatch.setattr(neighbours, "_ASSIGN_ROWS", 8)
-    pieces = cells.shares(X, column)
+    pieces = cells.weights(X, column)
     for name in ("row", "cell", "weight", "slope"):
         assert_array_equal(getattr(pieces, name), getattr(whole, name))
 

@@ -35,8 +35,9 @@ LEVELS = (0.02, 0.3, 0.5, 0.9)
 
 
 def without_seconds(text):
-    """Replace numbers of seconds, which depend on the machine's load."""
-    return re.sub(r"\d+(\.\d+)?(e[-+]?\d+)?(?= ?(ms|s|min|h|seconds?)\b)", "…", str(text))
+    """Replace numbers of seconds, which depend on the machine's load; so those of `choices_`."""
+    text = re.sub(r"(?<='seconds': )[-+.\de]+", "…", str(text))
+    return re.sub(r"\d+(\.\d+)?(e[-+]?\d+)?(?= ?(ms|s|min|h|seconds?)\b)", "…", text)
 
 
 def sorted_set(found):
@@ -63,7 +64,8 @@ def entries(name, value):
         return {name: value}
     if isinstance(value, bool | int | float | np.generic):
         return {name: np.asarray(value)}
-    return {name: np.array(repr(value.tolist() if isinstance(value, np.ndarray) else value))}
+    text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    return {name: np.array(without_seconds(text))}
 
 
 def words_of(likelihood):

@@ -20,7 +20,7 @@ from ...kernels._length_scales import matern12_component, variance_mask
 from ...kernels._parts import in_words
 from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
@@ -79,8 +79,8 @@ def best_start(problem, sample, starts, budget):
         result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
         begins = [*((start, start.parameters) for start in starts), *drawn]
-        result = _best_of(begins, sample.trial, shares.TRIALS, problem, budget)
-        result = _or_elsewhere(problem, sample, result, shares.TRIALS, budget)
+        result = _best_of(begins, sample.trial, time_shares.TRIALS, problem, budget)
+        result = _or_elsewhere(problem, sample, result, time_shares.TRIALS, budget)
         if sample.whole:
             result = _or_lines(problem, sample, result, budget)
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
@@ -94,7 +94,7 @@ def best_start(problem, sample, starts, budget):
     begins, values, more = _best_of(
         begins[:2],
         sample.first_round,
-        shares.FINALISTS,
+        time_shares.FINALISTS,
         problem,
         budget,
         "kernel and start, further",
@@ -117,7 +117,7 @@ def _with_own_scales(problem, sample, starts, result, budget):
     if problem.trace.stopped or budget.left() <= 0.0 or not starts:
         return result
     more = [(start, start.parameters) for start in starts]
-    others, more_values, n = _best_of(more, sample.trial, shares.TRIALS, problem, budget)
+    others, more_values, n = _best_of(more, sample.trial, time_shares.TRIALS, problem, budget)
     return *_best_first([*begins, *others], [*values, *more_values]), n_iter + n
 
 
@@ -130,14 +130,14 @@ def _best_first(begins, values):
 def _numbers_first(problem, sample, starts, drawn, budget):
     """Try kernels of numbers alone, then those with categories from the best of these."""
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
-    result = _best_of(numbers, sample.trial, shares.TRIALS_OF_NUMBERS, problem, budget)
-    result = _or_elsewhere(problem, sample, result, shares.TRIALS_OF_NUMBERS, budget)
+    result = _best_of(numbers, sample.trial, time_shares.TRIALS_OF_NUMBERS, problem, budget)
+    result = _or_elsewhere(problem, sample, result, time_shares.TRIALS_OF_NUMBERS, budget)
     alone, values, n_iter = result
     if problem.trace.stopped:
         return result
     begins = begins_with_categories(*alone[0], starts) + drawn
     result, more_values, n = _best_of(
-        begins, sample.trial, shares.TRIALS_OF_CATEGORIES, problem, budget
+        begins, sample.trial, time_shares.TRIALS_OF_CATEGORIES, problem, budget
     )
     return *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
 
@@ -170,7 +170,7 @@ def _or_lines(problem, sample, result, budget):
     tried, costs = [_tried(begins[0], values[0], 0.0)], []
     for start in lines:
         begin = time.perf_counter()
-        limit = begin + shares.TRIALS * budget.left() / len(lines)
+        limit = begin + time_shares.TRIALS * budget.left() / len(lines)
         learned, more, score = sample.trial(
             task_of(problem, start), start.parameters, limit, budget
         )
@@ -319,7 +319,7 @@ def with_variational_start(problem, budget):
     start, likelihood = problem.start, problem.start.likelihood
     if start.columns.categorical or not hasattr(likelihood, "expected_log_density"):
         return problem
-    seconds, rows = shares.BOUND_BEFORE_SITES * budget.left(), problem.rows
+    seconds, rows = time_shares.BOUND_BEFORE_SITES * budget.left(), problem.rows
     if seconds <= 0.0 or not start.space.learns("theta"):
         return problem
     few, Z = rows.random_subset(_BOUND_ROWS, problem.rng), start.parameters.Z
@@ -375,7 +375,7 @@ def probed(task, sample, parameters, budget):
         None where none promises.
     """
     part, start = matern12_component(parameters.expression), task.start
-    seconds = shares.SHORT_SCALES * budget.left()
+    seconds = time_shares.SHORT_SCALES * budget.left()
     is_given = part is None or "theta" not in start.with_default_bounds
     if is_given or not sample.is_first or seconds <= 0:
         return None

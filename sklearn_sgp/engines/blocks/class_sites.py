@@ -1,27 +1,44 @@
-"""Several classes near rows by sites, each class against the rest, where regressions began.
+"""What labels of rows that are held out say of sites near rows.
 
-Edges between classes are sharper than the noise that regressions give to labels: their kernel has
-length scales that are too short and variances that are too small for sites. Labels of rows that are
-held out say which are right, and whether sites are better than regressions at all.
+That is the temperature of two classes: sites know the labels and the prior, by which functions
+cross 0 as often between classes as within them. Where rows of a class lie together and hardly any
+are between, as images do, probabilities are then nearer to a half than labels are.
+
+Of several classes, each against the rest, where regressions began, it is the kernel. Edges between
+classes are sharper than the noise that regressions give to labels: their kernel has length scales
+that are too short and variances that are too small for sites. Labels that are held out say which
+are right, and whether sites are better than regressions at all.
 """
 
+import time
 from dataclasses import replace
 
 import numpy as np
 
+from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
-from ...data.rows import ConditionedRows
+from ...data.rows import ConditionedRows, column_mean_std, random_index
+from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
-from ...optimize.choices import climb
+from ...optimize.budget import Budget
+from ...optimize.choices import Tried, climb, tell
+from ...optimize.progress import Clock, Trace
 from ...partitions.sampling import LARGEST_WHOLE
+from ...partitions.search import nearest_in_table
+from .candidates import task_of
 from .class_variance import Judge
+from .site_learning import SiteLearning
 
-# Factors of variances, then of both; powers of these are tried. A softmax of inducing inputs has
-# the same ones.
-_VARIANCE, _LONGER, _MOST_POWERS = 4.0, 1.5, 4
+# Factors of variances and of length scales, in turn; powers of these are tried.
+_KERNELS_OF_LABELS = (
+    ("variance", 4.0, 1.0),
+    ("variance and length scales", 4.0, 1.5),
+    ("length scales", 1.0, 1.5),
+)
+_MOST_POWERS = 4
 # Rows that are one group, times classes, at most: 1,000 rows of oil_flow, of which groups have to
 # be made, took 16 to 20 s in the place of 2.3 s, and stayed with regressions.
 _MOST_ROWS_OF_CLASSES = 3 * LARGEST_WHOLE
@@ -29,6 +46,9 @@ _MOST_ROWS_OF_CLASSES = 3 * LARGEST_WHOLE
 # those whose sites are known at another kernel. By cavities 200 rows of three classes, six draws,
 # were up to 0.34 nats a row surer than new rows: other sites have seen the row that is left out.
 _HELD_PARTS, _SWEEPS = 5, (25, 10)
+# Of more rows than are one group: groups, near rows of each, and those of them that are held out,
+# one in so many of the nearest.
+_PLACES, _AROUND, _HELD, _ONE_IN = 24, 300, 50, 4
 # Factor of the weight of a row that regressions do not see.
 _NEXT_TO_NOTHING = 1e-6
 # Nats a row that are missing to a probability of 1, below which nothing is worth a choice. Pairs of
@@ -39,28 +59,41 @@ _LEAST_MISSING = 5e-3
 def affords_sites(problem):
     """Return whether sites of all rows, of each class, are found in little time."""
     n, n_classes = problem.rows.y.shape
-    return n <= LARGEST_WHOLE and n * n_classes <= _MOST_ROWS_OF_CLASSES
+    return n_classes == 2 or (n <= LARGEST_WHOLE and n * n_classes <= _MOST_ROWS_OF_CLASSES)
 
 
 class LabelsHeldOut:
-    """Parts of few rows whose classes are held out, for regressions and for sites.
+    """Rows whose classes are held out, each predicted from others, for regressions and for sites.
+
+    All rows in parts, where they are few; else some among near ones.
 
     Parameters
     ----------
     problem : Problem
-        Of the regressions.
+    parameters : Parameters
+        Whose length scales say what is near.
     """
 
-    def __init__(self, problem):
-        order, self.n_jobs = problem.rng.permutation(len(problem.rows)), problem.settings.n_jobs
-        self.parts = np.array_split(order, min(_HELD_PARTS, len(order)))
+    def __init__(self, problem, parameters):
+        rows, rng, self.n_jobs = problem.rows, problem.rng, problem.settings.n_jobs
+        if len(rows) <= LARGEST_WHOLE:
+            order = rng.permutation(len(rows))
+            parts = np.array_split(order, min(_HELD_PARTS, len(order)))
+            self.groups = [(np.setdiff1d(order, own), own) for own in parts]
+        else:
+            scale = nearness_scales(parameters.kernel, column_mean_std(rows.X, None)[1])
+            middles = random_index(len(rows), _PLACES, rng)
+            near = nearest_in_table(rows.X, scale, middles, _AROUND)
+            held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
+            self.groups = [(np.delete(one, held), one[held]) for one in near]
 
-    def _groups(self, rows):
-        return [_held_out(rows, own) for own in self.parts]
+    def _pieces(self, rows):
+        """Return the own rows of each group behind the others: list of `ConditionedRows`."""
+        return [_held_out(rows, *group) for group in self.groups]
 
     def of_regressions(self, rows, parameters, likelihood):
         """Return log probabilities by regressions: `Score`."""
-        groups = [_without_say(piece) for piece in self._groups(rows)]
+        groups = [_without_say(piece) for piece in self._pieces(rows)]
         with single_blas_thread():  # groups are small
             evidence = CompositeLikelihood(groups, self.n_jobs)
             return LeftOutClasses.of_groups(evidence, parameters, likelihood).score()
@@ -75,24 +108,65 @@ class LabelsHeldOut:
         climbs : bool
             Whether variances and length scales change to what predicts classes best.
         """
-        likelihood, groups = problem.start.likelihood, self._groups(problem.rows)
-        evidence = NearSites(groups, likelihood, self.n_jobs, sweeps=_SWEEPS)
-        own = [piece.rows.select(piece.groups[0][1]) for piece in groups]
-        y, weight = np.vstack([rows.y for rows in own]), np.concatenate([r.weights[1] for r in own])
+        likelihood, (y, weight) = problem.start.likelihood, self._labels(problem.rows)
+        predicted = self._by_sites(problem.rows, likelihood)
 
         def score(changed):
-            moments = evidence.predicted(changed)
-            densities = likelihood.log_predictive_density(y, *moments)
-            return problem.raised(Score(densities, weight), changed)
+            moments = predicted(changed)
+            if _has_one_function(likelihood):
+                found = LeftOutClasses(likelihood, moments, y[:, 0], weight).score()
+            else:
+                found = Score(likelihood.log_predictive_density(y, *moments), weight)
+            return problem.raised(found, changed)
 
         with single_blas_thread():
-            return _best(problem, score, climbs)
+            best = _best(problem, score, climbs)
+            if not (climbs and _has_one_function(likelihood)):
+                return best
+            return _better_by_evidence(problem, score, best)
+
+    def calibrated(self, rows, fitted):
+        """Return a fit of two classes by sites with the best temperature."""
+        likelihood, (y, weight) = fitted.start.likelihood, self._labels(rows)
+        with single_blas_thread():
+            moments = self._by_sites(rows, likelihood)(fitted.parameters)
+        likelihood = LeftOutClasses(likelihood, moments, y[:, 0], weight).calibrated()
+        return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
+
+    def _by_sites(self, rows, likelihood):
+        """Return a function of parameters, moments of the own rows given sites of the others."""
+        groups = self._pieces(rows)
+        return NearSites(groups, likelihood, self.n_jobs, sweeps=_SWEEPS).predicted
+
+    def _labels(self, rows):
+        """Return codes and weights of the own rows of all groups."""
+        own = [rows.select(own) for _, own in self.groups]
+        return np.vstack([r.y for r in own]), np.concatenate([r.weights[1] for r in own])
+
+
+def with_temperature(problem, fitted):
+    """Set the temperature that predicts classes best which sites have not seen.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Of two classes by sites.
+
+    Returns
+    -------
+    fitted : Fitted
+    """
+    problem.trace.begin("probabilities of classes held out")
+    try:
+        return LabelsHeldOut(problem, fitted.parameters).calibrated(problem.rows, fitted)
+    except NotPositiveDefiniteError:  # of fewer rows than the fit has
+        return fitted
 
 
 def _best(problem, score, climbs):
     parameters, space = problem.start.parameters, problem.start.space
-    for name, scales in (("variance", 1.0), ("variance and length scales", _LONGER)):
-        judge = Judge(space, parameters, score, _VARIANCE, scales)
+    for name, *times in _KERNELS_OF_LABELS:
+        judge = Judge(space, parameters, score, *times)
         best = judge.tried(0)
         if not climbs:
             return best
@@ -102,10 +176,27 @@ def _best(problem, score, climbs):
     return best
 
 
-def _held_out(rows, own):
+def _better_by_evidence(problem, score, best):
+    """Go on from a kernel by the evidence of sites, where that predicts labels better: `Tried`."""
+    begin, start = time.perf_counter(), replace(problem.start, parameters=best.result)
+    task = task_of(replace(problem, trace=Trace(Clock())), start)
+    learned, _ = SiteLearning(task).learn(task, best.result, None, Budget(task.trace.clock))
+    found = Tried("by their evidence", learned, score(learned), time.perf_counter() - begin)
+    tried = [replace(best, name="as labels choose"), found]
+    taken = tried[int(found.score.mean > best.score.mean)]
+    tell("sites: kernel", tried, taken, problem.trace)
+    return taken
+
+
+def _has_one_function(likelihood):
+    """Return True for two classes, False for each of several against the rest."""
+    return hasattr(likelihood, "temperature")
+
+
+def _held_out(rows, others, own):
     """Return rows whose own ones are predicted from the others: `ConditionedRows`."""
-    others = np.setdiff1d(np.arange(len(rows)), own)
-    return ConditionedRows(rows, ((others, own),))
+    index, k = np.concatenate([others, own]), len(others)
+    return ConditionedRows(rows.select(index), ((np.arange(k), np.arange(k, len(index))),))
 
 
 def _without_say(piece):

@@ -25,7 +25,7 @@ from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import ITERATIONS, PASSES
@@ -66,7 +66,7 @@ _LARGEST_LOG_MOVE = 3.0
 
 
 def learn_from_near_rows(problem, budget):
-    """Learn from several starts by L-BFGS on sampled groups, and return the best.
+    """Learn from several starts on groups of near rows, and return the best.
 
     Returns
     -------
@@ -247,7 +247,7 @@ class CompositeLearning:
             if self.has_labels:
                 likelihood = task.start.likelihood
                 if self.n_tests is None:
-                    seconds = shares.JUDGING_LABELS * task.trace.clock.max_time
+                    seconds = time_shares.JUDGING_LABELS * task.trace.clock.max_time
                     self.n_tests = self._tests_within(groups, parameters, likelihood, seconds)
                 score = self._left_out(groups[: self.n_tests], parameters, likelihood).score()
             else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from ..variational.class_start import with_regressed_start
 from .sites import SitesInBlocks
 from .solver import add, fit

@@ -18,7 +18,7 @@ from ...factors.block_sums import block_sums
 from ...factors.passes import Pieces
 from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, warn_about_jitter
 from ...gp.posterior import Posterior
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import measured_seconds
 from ..exact import exact_fit
 from .gradient_ascent import GradientAscent
@@ -89,7 +89,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
             _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
 
     seconds = measured_seconds(run, repeats=2) * len(blocks) / count
-    budget.keep_for_finish(seconds + more, shares.FINISH_OF_BLOCKS)
+    budget.keep_for_finish(seconds + more, time_shares.FINISH_OF_BLOCKS)
 
 
 def final_posterior(problem, plan, parameters, blocks, budget, before=None):

@@ -18,7 +18,7 @@ from ...data.rows import ConditionedRows, column_mean_std, random_index
 from ...kernels._length_scales import nearness_scales
 from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...partitions.search import nearest_in_table
 from .composite_learning import CompositeLearning
@@ -78,7 +78,7 @@ def _density(share, problem, parameters, budget):
     groups = sample.groups(parameters)
     if budget.is_limited:
         each = seconds_of_group(groups, parameters, sample.n_jobs)
-        count = count_within(len(groups), shares.JUDGING_NOISE * budget.left(), each)
+        count = count_within(len(groups), time_shares.JUDGING_NOISE * budget.left(), each)
         groups = groups[-max(LEAST_GROUPS, count) :]
     groups = _without_few_repeats(share, groups)
     if not share.is_own:

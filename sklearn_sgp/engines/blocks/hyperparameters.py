@@ -14,7 +14,7 @@ from ...factors.block_factors import Model
 from ...factors.passes import CHUNK
 from ...objectives.block_evidence import block_evidence
 from ...objectives.scores import Score
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import (
     LEAST_EVALUATIONS,
     MIN_SECONDS,
@@ -97,9 +97,9 @@ def _evaluation_seconds(problem, objective, sample, budget):
 def _from_rows(problem, objective, sample, budget, seconds_each):
     """Learn by the variational bound of some rows, then of blocks if there is time."""
     seconds, limit = budget.left(), problem.settings.max_iter
-    for_blocks = (1.0 - shares.ROWS_BEFORE_BLOCKS) * seconds
+    for_blocks = (1.0 - time_shares.ROWS_BEFORE_BLOCKS) * seconds
     if len(_evaluable(sample, for_blocks, seconds_each)) >= min(_LEAST_BLOCKS, len(sample)):
-        seconds *= shares.ROWS_BEFORE_BLOCKS
+        seconds *= time_shares.ROWS_BEFORE_BLOCKS
     rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
     chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
     start = problem.start.parameters

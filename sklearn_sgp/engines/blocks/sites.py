@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ...objectives.sites import UnboundedSitesError
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import Budget
 from ..diagnostics import warn_at_bounds, warn_of_max_iter
 from ..left_out_bands import check_left_out_of_sites
@@ -55,7 +55,7 @@ class SitesInBlocks:
         if problem.learns:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
-                budget.keep_for_finish(2.0 * seconds, shares.FINISH_OF_SITES)
+                budget.keep_for_finish(2.0 * seconds, time_shares.FINISH_OF_SITES)
             start, parameters, n_iter = learn_by_sites(problem, budget)
             parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start

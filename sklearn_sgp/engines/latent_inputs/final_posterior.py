@@ -11,7 +11,7 @@ from ...latents.expectations import expectations_of
 from ...latents.output_model import OutputModel
 from ...latents.passes import latent_sums
 from ...latents.row_posteriors import find_inputs
-from ...optimize import shares
+from ...optimize import time_shares
 
 # Rows whose q(x) other rows may start from.
 _CANDIDATES = 1000
@@ -86,9 +86,10 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
         begin = time.perf_counter()
         model = optimal_model(parameters, q, table, settings)
         forward = time.perf_counter() - begin
-        q, values = improved(model, q, shares.LAST_TURN)
+        q, values = improved(model, q, time_shares.LAST_TURN)
         value, now = float(values.sum()) - model.posterior.kl(), time.perf_counter()
-        if value - before < _TURN_TOL * len(table) or now - begin > shares.LAST_TURN * (end - now):
+        is_late = now - begin > time_shares.LAST_TURN * (end - now)
+        if value - before < _TURN_TOL * len(table) or is_late:
             break
         before = value
     candidates = choose_candidates(q, rng)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...latents.pace import Pace
 from ...latents.passes import joined_inputs
 from ...latents.row_posteriors import find_inputs
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.parameters import ParameterSpace
 from .final_posterior import choose_candidates
 from .stochastic import Minibatches, each_own
@@ -34,7 +34,7 @@ def add(fitted, problem):
         settings,
         copy.deepcopy(before.adam),
     )
-    parts, first = [], Pace(shares.FIRST_PASS * seconds, n)
+    parts, first = [], Pace(time_shares.FIRST_PASS * seconds, n)
     for lo in range(0, n, settings.batch_size):
         part = table.select(slice(lo, lo + settings.batch_size))
         left = first.deadline(len(part)) - time.perf_counter()
@@ -49,7 +49,7 @@ def add(fitted, problem):
         parts.append(q)
     q, model, left = joined_inputs(parts), state.model(P), end - time.perf_counter()
     # where time is short rows go on from where they are
-    candidates = before.candidates if left >= shares.FIRST_PASS * seconds else None
+    candidates = before.candidates if left >= time_shares.FIRST_PASS * seconds else None
     how = {"candidates": candidates, "n_jobs": settings.n_jobs, "seconds": left}
     q, values = find_inputs(model, table, start=q, **how)
     q = joined_inputs([before.q, q])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...latents.bound import inputs_of, latent_bound
 from ...latents.row_posteriors import find_inputs
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ..base import Fitted
@@ -54,19 +54,19 @@ def fit(problem, choices, before=None):
     index = sample_rows(table, size, problem.rng)
     is_sample = index is not None
     sample = table.select(index) if is_sample else table
-    share = shares.LBFGS_OF_SAMPLE if is_sample else shares.LBFGS
+    share = time_shares.LBFGS_OF_SAMPLE if is_sample else time_shares.LBFGS
     cut = None if is_sample or settings.optimizer == "adam" else with_hidden(table, problem.rng)
     learned_from = sample if cut is None else cut[0]
     trace.follow(learned_from, len(table))
     parameters, n_iter = _best_start(problem, choices, before, learned_from, share)
     calibration = None
     if cut is not None:
-        seconds = shares.LEFT_OUT_ENTRIES * trace.clock.left()
+        seconds = time_shares.LEFT_OUT_ENTRIES * trace.clock.left()
         calibration = _calibration(parameters, *cut, table, settings, seconds)
     q, n_steps = inputs_of(parameters), 0
     if is_sample or settings.optimizer == "adam":
         parameters, q, epochs, n_steps = learn_from_minibatches(
-            problem, parameters, index, trace.clock.shortened(shares.MINIBATCHES)
+            problem, parameters, index, trace.clock.shortened(time_shares.MINIBATCHES)
         )
         n_iter += epochs
     return _finished(problem, parameters, q, n_iter + 1, n_steps, calibration)
@@ -97,7 +97,7 @@ def _finished(problem, parameters, q, n_iter, n_steps, calibration):
     """Find q(u) and q(x) of all rows, and what variances lack; return the `Fitted`."""
     settings, table, trace = problem.settings, problem.rows, problem.trace
     parameters, clock = without_inputs(parameters), trace.clock
-    share = 1.0 if calibration is not None else shares.LAST_PASSES
+    share = 1.0 if calibration is not None else time_shares.LAST_PASSES
     trace.begin(f"q(u) and latent inputs of {len(table)} rows")
     model, q, candidates, objective = final_posteriors(
         parameters, q, table, settings, problem.rng, share * clock.left()

@@ -14,7 +14,7 @@ from ...kernels._white_noise import starting_noise
 from ...kernels.categories._kernel import Categorical
 from ...latents.passes import InputPosteriors
 from ...latents.row_posteriors import LOG_VARIANCE_BOUNDS, find_inputs
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.parameters import Group, Parameters, ParameterSpace
 from ..base import Start
 from ..fingerprints import fingerprint, structure
@@ -93,7 +93,7 @@ def start_at(problem, choices, table, before=None, disturbs=False):
     if before is None:
         q = starting_inputs(components, table, _START_VARIANCE)
     else:
-        seconds = shares.EARLIER_MODEL * problem.trace.clock.left()
+        seconds = time_shares.EARLIER_MODEL * problem.trace.clock.left()
         q = inputs_under(before, table, problem.settings.n_jobs, seconds)
     if disturbs:
         q = _disturbed(q, rng)

@@ -16,7 +16,7 @@ from ...latents.bound import groups_of, inputs_of, latent_bound, posterior_of
 from ...latents.expectations import expectations_of
 from ...latents.passes import InputPosteriors, latent_sums
 from ...latents.row_posteriors import find_inputs
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.adam import Adam, adam_step
 from .final_posterior import (
     choose_candidates,
@@ -181,7 +181,7 @@ def learn_from_minibatches(problem, parameters, index, clock):
             break
     unknown = np.flatnonzero(~known)
     if len(unknown):
-        seconds = shares.UNMET_ROWS * trace.clock.left()
+        seconds = time_shares.UNMET_ROWS * trace.clock.left()
         own, _ = _inputs(state, table, unknown, None, candidates, settings, seconds)
         _set(q, known, unknown, own)
     return state.parameters, q, n_epochs, n_steps

@@ -28,6 +28,8 @@ _ANEW_NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 _FADING, _MEMORY = (1.0, 0.99, 0.97, 0.9, 0.75), 0.9
 # Share of a level that a row alone must be able to tell, as division by less says nothing.
 _LEAST_OF_A_LEVEL = 0.1
+# Squared standardised residual that a row counts at most where bands are too narrow.
+_MOST_OF_A_MISS = 16.0
 # What rows count that kernel and noise were learned from, where these are no more than a start.
 _HARDLY = 1e-9
 
@@ -95,18 +97,41 @@ def _statistics(residual, function, noise):
 
 
 def gathered(fitted, rows, n_jobs):
-    """Return `Gathered` of some rows of a batch, None where there can be none, and the rows."""
+    """Return `Gathered` of some rows of a batch, None where there can be none.
+
+    Besides these rows and how they are predicted.
+    """
     rows = rows.fixed_subset(_ROWS)
     prediction = Prediction.of(fitted, rows, n_jobs)
     t = prediction.residual.shape[1]
     try:
         parts = [_statistics(*prediction.output(c)) for c in range(t)]
     except NotPositiveDefiniteError:
-        return None, rows
+        return None, rows, prediction
     level, information, *columns = zip(*parts, strict=True)
     padded = (_padded(each, len(rows)) for each in columns)
     sums = np.array(level), np.array(information)
-    return Gathered(len(rows), *sums, *padded, _alone(fitted, prediction, rows)), rows
+    seen = Gathered(len(rows), *sums, *padded, _alone(fitted, prediction, rows))
+    return seen, rows, prediction
+
+
+def missed(misses, prediction, usual):
+    """Add rows of a batch to `Misses` where variances are ``usual``, (t,); as they are if 0."""
+    if not np.any(usual):
+        return misses
+    n, t = prediction.residual.shape
+    squares, variance, independent = np.full((n, t), np.nan), np.ones((n, t)), np.ones(t)
+    for c in range(t):
+        residual, function, noise = prediction.output(c)
+        if not len(residual):
+            continue
+        covariance, seen = function + np.diag(noise), ~np.isnan(prediction.residual[:, c])
+        own = np.diagonal(covariance)
+        near = near_others(residual / np.sqrt(own))
+        squares[seen, c] = np.minimum(near**2, _MOST_OF_A_MISS)
+        variance[seen, c] = own
+        independent[c] = len(own) / np.sum(covariance**2 / np.outer(own, own))
+    return misses.joined(squares, variance, usual, independent)
 
 
 def _alone(fitted, prediction, rows):
@@ -115,7 +140,7 @@ def _alone(fitted, prediction, rows):
     if n >= LEAST_ROWS:
         return ()
     X, values = np.array(rows.X, dtype=np.float64), np.zeros((3, n, t))
-    left = np.maximum(1.0 - _told(fitted, X), _LEAST_OF_A_LEVEL)
+    left = np.maximum(1.0 - _told(fitted, X, t), _LEAST_OF_A_LEVEL)
     for c in range(t):
         residual, function, noise = prediction.output(c)
         covariance, seen = function + np.diag(noise), ~np.isnan(prediction.residual[:, c])
@@ -125,11 +150,14 @@ def _alone(fitted, prediction, rows):
     return tuple(map(Alone, X, rows.weights[1], *values))
 
 
-def _told(fitted, X):
-    """Return what rows that came alone tell of a level of 1 at some places, (n, t)."""
+def _told(fitted, X, t):
+    """Return what rows that came alone tell of a level of 1 at some places, (n, t).
+
+    Where outputs mix functions it is not told, and there may be fewer of these than outputs.
+    """
     alone, posterior = fitted.state.watch.alone, fitted.posterior
     if not alone or fitted.parameters.mixes_outputs:
-        return np.zeros((len(X), posterior.h.shape[1]))
+        return np.zeros((len(X), t))
     seen = np.array([one.share != 0.0 for one in alone])
     return replace(posterior, h=_information(fitted, alone, seen)).mean(X)
 
@@ -187,12 +215,15 @@ class Answer:
         What the rows so far count.
     begins_anew : bool
         Whether kernel and noise begin at their starting values again.
+    is_of_few : bool
+        Whether rows of short batches tell, too few to learn kernel and noise from.
     """
 
     level: np.ndarray
     noise: np.ndarray
     share: float
     begins_anew: bool = False
+    is_of_few: bool = False
 
     def words(self, targets):
         """Say what changed, in units of y."""
@@ -226,8 +257,9 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     """
     t, outputs = len(alarm), np.flatnonzero(alarm)
     if len(rows) < LEAST_ROWS:
-        level = np.where(alarm & seen.is_off, seen.mean_level, 0.0)
-        return Answer(level, np.ones(t), 1.0)
+        return _answer_to_few(seen, alarm & seen.is_off)
+    if not (alarm & seen.is_off).any():  # nearer than predicted: the function is what it was
+        return _explained_by_share(fitted, rows, outputs, 1.0, n_jobs)[1]
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
     forgets = max(told) > _EXPLAINED_BEFORE
     known = 0.5 * np.log(len(rows)) * _n_known(fitted.posterior)
@@ -239,6 +271,22 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
         value = sum(_explained_anew(fitted, rows, c, 0.0)[0] for c in outputs) - known
         found.append((value, Answer(np.zeros(t), np.ones(t), 0.0, begins_anew=True)))
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def _answer_to_few(seen, alarm):
+    """Find what explains rows that came in short batches: a level, or variances of another size.
+
+    Each was predicted knowing those before it, so that their standardised residuals are independent
+    under a model that is right: z**2 of their squares is what a level explains.
+    """
+    level, noise = np.where(alarm, seen.mean_level, 0.0), np.ones(len(alarm))
+    for c in np.flatnonzero(alarm) if len(seen.alone) == seen.rows else ():
+        ratio = np.array([one.ratio[c] for one in seen.alone if one.share[c]])
+        squares, n = float(near_others(ratio) @ near_others(ratio)), max(len(ratio), 1)
+        by_noise = 0.5 * (squares - n * (1.0 + np.log(squares / n)))
+        if by_noise > 0.5 * seen.z[c] ** 2:
+            level[c], noise[c] = 0.0, squares / n
+    return Answer(level, noise, 1.0, is_of_few=True)
 
 
 def _explained_by_share(fitted, rows, outputs, share, n_jobs):
@@ -341,7 +389,7 @@ def answered(fitted, answer, alone=()):
     if not np.ndim(parameters.log_noise):
         log_noise = float(log_noise[0]) if len(log_noise) == 1 else float(log_noise.max())
     is_level = answer.share == 1.0 and not answer.begins_anew
-    is_level = is_level and bool((answer.noise == 1.0).all())
+    is_level = is_level and (answer.is_of_few or bool((answer.noise == 1.0).all()))
     state = replace(
         state,
         moments=moments,
@@ -350,7 +398,7 @@ def answered(fitted, answer, alone=()):
         weight_learned=(1.0 if is_level else _HARDLY) * state.weight_learned,
         begins_anew=answer.begins_anew,
         initial_rows=None,
-        waiting=NONE_WAITING,
+        waiting=state.waiting if answer.is_of_few and not level.any() else NONE_WAITING,
         bands=NO_BANDS,
     )
     return replace(
@@ -380,9 +428,27 @@ def can_move(fitted):
     return fitted.state.moments.low < fitted.state.moments.high
 
 
-def can_fall(fitted):
-    """Return which outputs have noise that may fall: one number, and not all that they have."""
-    return can_move(fitted) & (not fitted.noise.differs)
+def usual_distances(fitted):
+    """Return how far rows have been from their predictions, in predicted deviations, (t,).
+
+    It is below 1 where rows vouch for narrower bands: then all rows are near, and nothing has
+    changed. Where noise cannot fall it is 0: it has a function of its own, there is nothing yet
+    that it could have fallen from, or it is at its least already.
+    """
+    usual = np.sqrt(fitted.state.band_share[0])
+    return np.where(can_move(fitted) & _has_room(fitted), usual, 0.0)
+
+
+def _has_room(fitted):
+    """Return whether the noise may be smaller by the least factor that is told."""
+    if fitted.noise.differs:
+        return False
+    space, log_noise = fitted.start.space, np.asarray(fitted.parameters.log_noise)
+    if not space.learns("log_noise"):
+        return True
+    lower = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
+    least = np.log(max(factor for factor in _NOISE_FACTORS if factor < 1.0))
+    return log_noise + least >= lower
 
 
 def warn_of_narrow_bands(held):

@@ -14,7 +14,7 @@ from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .inducing import StreamInducing
@@ -165,6 +165,9 @@ class StreamState:
         Rows that kernel and noise are to be learned from with later ones.
     bands : Bands
         How far left-out rows were from their predictions; of none where bands are what they are.
+    band_share : tuple of ndarray of shape (t,)
+        Share of the usual variance that predictions have, that variance, scaled, and the share of
+        what is beyond it.
     """
 
     weight_seen: float
@@ -178,6 +181,7 @@ class StreamState:
     begins_anew: bool = False
     waiting: Waiting = NONE_WAITING
     bands: Bands = NO_BANDS
+    band_share: tuple = (1.0, 0.0, 1.0)
 
     keeps_rows = False
     labels = None  # of blocks
@@ -191,11 +195,12 @@ class StreamState:
         """Fitted attributes of an estimator."""
         return self.watch.attributes
 
-    @property
-    def band_share(self):
-        """Share of the usual variance that there is to be, and that variance, scaled, each (t,)."""
-        share = self.bands.share(self.watch.told)
-        return np.where(self.is_established, share, 1.0), self.bands.usual
+    def with_band_share(self):
+        """Return the same with bands as what is known of them says."""
+        narrow, (inside, beyond) = self.bands.share(self.watch.told), self.watch.misses.factors
+        share, established = np.where(narrow < 1.0, narrow, inside), self.is_established
+        share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
+        return replace(self, band_share=(share, self.bands.usual, beyond))
 
     @property
     def is_established(self):
@@ -290,7 +295,7 @@ class Stream:
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=state)
+        return replace(fitted, start=start, state=state.with_band_share())
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -323,7 +328,7 @@ class Stream:
             state = replace(state, bands=self._bands(state.bands, more, problem))
         more = with_spread_of_levels(more) if plan.learns else more
         start = fitted.start if fitted.parameters.has_features else more.start
-        return replace(more, start=start, state=state)
+        return replace(more, start=start, state=state.with_band_share())
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
+from ...data.column_order import are_constant
 from ...data.inputs import Inputs
 from ...data.rows import column_mean_spread
 from ...kernels._defaults import starting_length_scale
@@ -121,8 +122,9 @@ def kernel_of(rows, column):
     steps, noise = ((0.1, 0.0), 1.0) if best is None else (best[3], best[1])
     every = np.asarray(rows.X, dtype=np.float64)
     step = np.ptp(X[:, column]) / (len(X) - 1)
-    kernel = wandering_kernel(every, column, step, noise * np.array(steps))
-    return kernel, noise
+    std, span = every.std(axis=0), np.ptp(every[:, column])
+    spread = np.where(are_constant(std, every), 0.0, std)
+    return wandering_kernel(spread, column, span, step, noise * np.array(steps)), noise
 
 
 def _of_others(X, column):

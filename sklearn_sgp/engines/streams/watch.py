@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from ...data.targets import read_only_copy
 from ...data.winsorize import MAD
-from .bands import NOTHING_TOLD, Fading
+from .bands import NO_MISSES, NOTHING_TOLD, Fading, Misses
 
 # Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
 _PRIOR_BATCHES = 4.0
@@ -169,10 +169,9 @@ class Gathered:
         """Return which outputs have many rows far from their predictions, (t,)."""
         return quantiles(self.distances, _MOST_ROWS) > _OFF
 
-    @property
-    def is_close(self):
-        """Return which outputs have nearly all rows much nearer than predicted, (t,)."""
-        return quantiles(self.distances, _MOST_ROWS) < _CLOSE
+    def is_close(self, usual):
+        """Return which outputs have nearly all rows much nearer than usual, (t,)."""
+        return quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
 
 
 def near_others(ratio):
@@ -246,8 +245,8 @@ class Watch:
     gathered : Gathered or None
         Of rows too few to decide.
     levels, scales : Usual or None
-    close : bool
-        Whether noise of the last batch was much smaller than usual.
+    close : ndarray of shape (t,), or 0.0
+        Of outputs whose noise was much smaller in the last batch: what was usual before it, else 0.
     fading : tuple of float
         What each share of the past has explained of batches so far; see `shifts.fading_share`.
     held : tuple of float
@@ -256,6 +255,8 @@ class Watch:
         Whether bands were told to be too narrow, and have not held what they say since.
     told : Fading
         Squared standardised residuals of rows before they were learned from; see `bands.Bands`.
+    misses : Misses
+        The same for bands that are too narrow.
     """
 
     densities: tuple = ()
@@ -264,11 +265,12 @@ class Watch:
     gathered: Gathered | None = None
     levels: Usual | None = None
     scales: Usual | None = None
-    close: bool = False
+    close: np.ndarray | float = 0.0
     fading: tuple = ()
     held: tuple = ()
     is_narrow: bool = False
     told: Fading = NOTHING_TOLD
+    misses: Misses = NO_MISSES
 
     @property
     def attributes(self):
@@ -284,7 +286,7 @@ class Watch:
         """Add the mean log density of a batch."""
         return replace(self, densities=(*self.densities, float(density))[-_TRACE:])
 
-    def after(self, seen, can_move, can_fall):
+    def after(self, seen, can_move, usual):
         """Decide about a batch.
 
         Parameters
@@ -292,9 +294,10 @@ class Watch:
         seen : Gathered
         can_move : ndarray of bool, shape (t,)
             Outputs of which enough is known: they have varied.
-        can_fall : ndarray of bool, shape (t,)
-            Outputs whose noise may have fallen, of which two batches in a row must tell: one may
-            lack what made the noise.
+        usual : ndarray of shape (t,)
+            Distances from predictions that rows of each output have had, in predicted deviations; 0
+            where noise cannot have fallen. Two batches in a row must tell that it has: one may lack
+            what made the noise.
 
         Returns
         -------
@@ -314,11 +317,13 @@ class Watch:
         least = np.log(_ALARM / t)
         moved = levels.log_probability(seen.z) < least
         other = scales.log_probability(seen.v) < least
-        close = other & seen.is_close & can_fall
-        alarm = ((moved | other) & seen.is_off & can_move) | (close & self.close)
+        usual = np.maximum(usual, self.close)
+        close = other & seen.is_close(usual)
+        alarm = ((moved | other) & seen.is_off & can_move) | (close & (self.close > 0.0))
         if not (alarm | close).any():
             levels, scales = levels.joined(seen.z), scales.joined(seen.v)
-        told = replace(self, gathered=None, levels=levels, scales=scales, close=bool(close.any()))
+        close = np.where(close, usual, 0.0)
+        told = replace(self, gathered=None, levels=levels, scales=scales, close=close)
         told = told._with_bands(seen.held)
         return told, seen, alarm
 
@@ -349,8 +354,9 @@ class Watch:
 
     def forgetting(self):
         """Begin anew to learn what is usual."""
-        usual = {"levels": None, "scales": None, "close": False, "held": (), "told": NOTHING_TOLD}
-        return replace(self, n_shifts=self.n_shifts + 1, **usual)
+        usual = {"levels": None, "scales": None, "close": 0.0, "held": ()}
+        told = {"told": NOTHING_TOLD, "misses": NO_MISSES}
+        return replace(self, n_shifts=self.n_shifts + 1, **usual, **told)
 
 
 UNWATCHED = Watch()

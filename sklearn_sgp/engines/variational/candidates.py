@@ -5,7 +5,6 @@ then compared with few inducing inputs, and what is learned there is not gone on
 few inducing inputs prefer functions that are too smooth, an optimum that L-BFGS may not leave.
 """
 
-import time
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,11 +15,11 @@ from ...data.rows import column_mean_std, each_weight, random_index
 from ...kernels._length_scales import input_scales
 from ...kernels._parts import in_words
 from ...objectives.scores import Score
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
-from ..ascent import FEW_ROWS, ascend, better
+from ..ascent import FEW_ROWS, ascend
 from ..lines import gains_enough, line_starts, may_be_lines
-from ..start import bic_penalty, default_starts, random_starts
+from ..start import bic_penalty, default_starts
 
 # Iterations of the warm start after which the units of its variables are taken anew.
 WARM_ITERATIONS = 20
@@ -40,44 +39,6 @@ _COMPARED_ROWS, _FEW_INDUCING = (1024, 2048), 64
 _JUDGES = 1024
 
 
-def best_start(problem, rows, seconds, interim=False, starts=None, is_short=False):
-    """Return the problem with its kernel chosen, and the best of its warm starts.
-
-    From the starting values and from random ones, if asked for.
-
-    Parameters
-    ----------
-    starts : list of Start or None
-        Among which the kernel is chosen; None for all default ones.
-    is_short : bool
-        Whether runs end where more iterations would gain nothing that can be seen.
-    """
-    deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
-    starts = starts_of(problem) if starts is None else starts
-    problem, first, kept, n_iter = _with_best_kernel(problem, starts, rows, seconds, interim)
-    starts = [problem.start.parameters, *random_starts(problem)]
-    few = problem.settings.max_iter
-    if problem.space.learns("Z"):
-        few = min(WARM_ITERATIONS, few)
-
-    names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
-    restarts = Comparison("restart", trace)
-    for k, start in restarts.over(zip(names, enumerate(starts), strict=True)):
-        inference.kept = None if k else kept  # no start begins at the q(u) of another
-        share = (deadline - time.perf_counter()) / (len(starts) - k)
-        begin, result = time.perf_counter(), first
-        with restarts:
-            if k or first is None:
-                result = ascend(problem, start, rows, share, few, interim)
-            share -= time.perf_counter() - begin
-            result = _second_run(problem, result, rows, share, interim, is_short)
-            score = _of_value(problem.with_expected(*result[:2]), problem)
-            restarts.add((*result, trace.cut_by, inference.kept), score)
-    tried = restarts.best_first()
-    parameters, _, _, trace.cut_by, inference.kept = tried[0].result
-    return problem, parameters, n_iter + sum(one.result[2] for one in tried)
-
-
 def starts_of(problem):
     """Return the default starts that a fit compares: few of them where it shall be short."""
     starts = default_starts(problem.start)
@@ -86,7 +47,7 @@ def starts_of(problem):
     return starts
 
 
-def _with_best_kernel(problem, starts, rows, seconds, interim):
+def with_best_kernel(problem, starts, rows, seconds, interim):
     """Choose the default kernel whose bound is best after a few iterations.
 
     More parameters have to gain their `bic_penalty`.
@@ -104,9 +65,9 @@ def _with_best_kernel(problem, starts, rows, seconds, interim):
     trace = problem.trace
     if len(starts) == 1:
         return replace(problem, start=starts[0]), None, problem.inference.kept, 0
-    every = trials(problem, starts, rows, shares.KERNELS * seconds, interim)
+    every = trials(problem, starts, rows, time_shares.KERNELS * seconds, interim)
     if len(rows) == len(problem.rows):
-        every = _or_lines(problem, every, rows, shares.KERNELS * seconds, interim)
+        every = _or_lines(problem, every, rows, time_shares.KERNELS * seconds, interim)
     best = every[0]
     trace.cut_by = best.cut_by
     n_iter = sum(one.result[2] for one in every) - best.result[2]
@@ -171,20 +132,6 @@ def trials(problem, starts, rows, seconds, interim):
             trial = Trial(score, trial, result, inference.kept, trace.cut_by)
             kernels.add(trial, Score.of_objective(score, problem.rows.total_weight))
     return [one.result for one in kernels.best_first()]
-
-
-def _second_run(problem, result, rows, seconds, interim, is_short):
-    """Go on with L-BFGS: the first run gives units of inducing inputs."""
-    (parameters, _, n_iter), trace = result, problem.trace
-    left = problem.settings.max_iter - n_iter
-    if n_iter < WARM_ITERATIONS or left <= 0 or trace.stopped:
-        return result
-    if seconds <= 0:
-        trace.cut_by = "max_time"
-        return result
-    second = ascend(problem, parameters, rows, seconds, left, interim, is_short)
-    parameters, value, _ = better(problem.space, result, second)
-    return parameters, value, n_iter + second[2]
 
 
 # ---- Those that may be best on few rows

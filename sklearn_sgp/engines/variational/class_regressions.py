@@ -86,10 +86,11 @@ def begins_with_regressions(likelihood):
 def learns_by_regressions(problem):
     """Return whether kernel and inducing inputs are those of the regressions.
 
-    Then the likelihood has a temperature, which makes up for what the bound would have said.
+    Then the likelihood is a softmax, whose temperature makes up for what the bound would have said.
     """
     likelihood, is_auto = problem.start.likelihood, problem.settings.optimizer == "auto"
-    return is_auto and begins_with_regressions(likelihood) and hasattr(likelihood, "temperature")
+    is_of_many = hasattr(likelihood, "temperature") and not likelihood.max_classes
+    return is_auto and begins_with_regressions(likelihood) and is_of_many
 
 
 def has_bound_of_labels(problem):

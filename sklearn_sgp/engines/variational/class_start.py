@@ -14,13 +14,13 @@ from ..._linalg import NotPositiveDefiniteError
 from ...kernels._length_scales import with_larger_variance
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.sites import SiteBound
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.progress import Trace
 from ..proportions import with_own_scales
 from ..start import shorter_start
-from .candidates import best_start
 from .class_regressions import RegressionInference, begins_with_regressions, regressions_of
 from .inference import INNER_TOL
+from .warm_start import learn_from_starts
 
 # Rows whose labels are looked at, and iterations. With 256 rows as
 # inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
@@ -178,8 +178,8 @@ def _learned(problem, inference, rows):
         settings=replace(problem.settings, n_restarts_optimizer=0),
         trace=Trace(problem.trace.clock),
     )
-    seconds = shares.START_OF_CLASSES * problem.trace.clock.left()
-    best, parameters, _ = best_start(trial, rows, seconds, interim=True)
+    seconds = time_shares.START_OF_CLASSES * problem.trace.clock.left()
+    best, parameters, _ = learn_from_starts(trial, rows, seconds, interim=True)
     kind = best.start.kernel, best.start.in_proportion
     found = next(one for one in starts if (one.kernel, one.in_proportion) == kind)
     return replace(found, alternatives=()), parameters

@@ -17,7 +17,7 @@ from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.scores import Score, is_better
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...optimize.choices import climb, tell
 from .class_regressions import RegressionInference, regressions_of
@@ -79,7 +79,7 @@ def from_regressions(problem, budget, learn):
     size = _affordable(problem, budget)
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
     parts = parts_of(known, held_out, problem.rng)[: max(size // len(known), 1)]
-    deadline = perf_counter() + shares.VARIANCE_OF_CLASSES * budget.left()
+    deadline = perf_counter() + time_shares.VARIANCE_OF_CLASSES * budget.left()
     search = VarianceSearch(problem, parts, deadline)
     best = search.best(parameters)
     if best is None:  # no time: the functions of the regressions are those of a softmax, roughly
@@ -102,10 +102,8 @@ def _affordable(problem, budget):
     if not budget.is_limited:
         return _VARIANCE_ROWS
     each = _FINISHES * budget.finish_seconds / len(problem.rows)
-    return max(
-        _LEAST_KNOWN,
-        count_within(_VARIANCE_ROWS, shares.VARIANCE_OF_CLASSES * max(budget.left(), 0.0), each),
-    )
+    seconds = time_shares.VARIANCE_OF_CLASSES * max(budget.left(), 0.0)
+    return max(_LEAST_KNOWN, count_within(_VARIANCE_ROWS, seconds, each))
 
 
 def _parted(rows, rng):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
-from ..levels import with_spread_of_levels
+from ..new_categories import with_spread_of_levels
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs

@@ -10,7 +10,7 @@ import numpy as np
 from ..._warnings import warn_caller
 from ...data.rows import random_index
 from ...factors.passes import CHUNK
-from ...optimize import shares
+from ...optimize import time_shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
@@ -18,11 +18,12 @@ from ..ascent import ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
-from .candidates import WARM_ITERATIONS, best_start, likely_starts
+from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
 from .partial_fit import RowState
 from .stochastic import ascend_stochastic
+from .warm_start import learn_from_starts
 
 # Refinements are on so many times the rows of the warm start.
 _REFINEMENTS = (2, 16)
@@ -75,7 +76,7 @@ def run(problem):
                 found, parameters, n_iter = from_regressions(found, budget, _auto)
             elif optimizer == "lbfgs":
                 rows = found.rows.resident()
-                found, parameters, n_iter = best_start(found, rows, budget.left())
+                found, parameters, n_iter = learn_from_starts(found, rows, budget.left())
             else:
                 found, parameters, n_iter = _auto(found, budget)
         problem, parameters = units.again(problem, found), units.learned(parameters)
@@ -100,10 +101,12 @@ def _auto(problem, budget):
         used = rows.select(np.sort(order[:init_size]))
         seconds = budget.stage_seconds(is_last=False)
     begin = time.perf_counter()
-    starts, few = likely_starts(problem, used, shares.STAGE * seconds)
+    starts, few = likely_starts(problem, used, time_shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
     _expect(problem, used, len(starts), [] if is_only else refinement_sizes(len(rows), init_size))
-    problem, parameters, n_iter = best_start(problem, used, seconds, not is_only, starts, True)
+    problem, parameters, n_iter = learn_from_starts(
+        problem, used, seconds, not is_only, starts, is_short=True
+    )
     expect_ascent(problem.trace, used, parameters, 0)
     n_iter += few
     if is_only:
@@ -163,7 +166,7 @@ def _affordable_rows(n_rows, budget):
     if not budget.is_limited:
         return np.inf
     row = max(budget.reserve - MIN_SECONDS, 0.0) / n_rows
-    seconds = shares.REFINEMENT * budget.left()
+    seconds = time_shares.REFINEMENT * budget.left()
     return seconds / max(LEAST_EVALUATIONS * _PASSES * row, 1e-300)
 
 

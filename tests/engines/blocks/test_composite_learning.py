@@ -60,7 +60,7 @@ def problem_with(rng, kernel=SMOOTH, **settings):
 
 def test_the_kernel_that_predicts_better_goes_on(rng):
     """Of a smooth and a rough default kernel, the rough one for a walk, whichever comes first."""
-    problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
+    problem, other = problem_with(rng, max_iter=12), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
     start, parameters, n_iter = learned(both)
     assert start.kernel == ROUGH
@@ -159,7 +159,7 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
     def score(mean):
         return Score(mean + (turns if mean == second else 0.0 * turns), np.ones(50))
 
-    problem, other = problem_with(rng), problem_with(np.random.default_rng(0), ROUGH)
+    problem, other = problem_with(rng, max_iter=5), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
     rounds, tried = [], []
 
@@ -212,7 +212,9 @@ def test_hundreds_of_rows_are_one_group(rng, monkeypatch):
     assert len(group) == 700
 
 
-@pytest.mark.parametrize(("n", "most"), [(300, 0.5), (700, 0.05)])
+@pytest.mark.parametrize(
+    ("n", "most"), [(300, 0.5), pytest.param(700, 0.05, marks=pytest.mark.slow)]
+)
 def test_a_peak_of_few_rows_is_learned_as_it_is(rng, n, most, monkeypatch):
     """Its targets have tails, but what is learned is in their units."""
     monkeypatch.setattr(composite_learning, "_LARGEST_EXACT", LARGEST_EXACT)
@@ -293,7 +295,7 @@ def test_inducing_inputs_are_chosen_at_learned_scales(rng):
     X = rng.uniform(-1.0, 1.0, (700, 2))
     y = np.sin(6.0 * X[:, 0]) + 0.05 * rng.standard_normal(700)
     kernel = ConstantKernel() * RBF([1.0, 1.0], (1e-2, 1e3))
-    problem = problem_of(X, y, kernel=kernel, optimizer="auto")
+    problem = problem_of(X, y, kernel=kernel, optimizer="auto", max_iter=8)
     plan = replace(plan_of("pic", block_size=100), inducing="kmeans")
     Z = solver.fit(problem, plan).parameters.Z
     before = problem.start.parameters.Z

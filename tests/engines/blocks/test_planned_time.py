@@ -73,6 +73,7 @@ def course(monkeypatch, slower, max_time):
         return set(seen), compared, machine.now
 
 
+@pytest.mark.slow
 def test_half_of_the_speed_has_fewer_groups_and_the_same_candidates(monkeypatch):
     """A slow machine compares the same kernels on fewer groups; each run is done in time."""
     whole, kinds, _ = course(monkeypatch, 1.0, None)

@@ -30,10 +30,10 @@ def test_the_kernel_has_these_covariances(rng):
     step = np.ptp(at) / 39
     level, trend = wandering(at)
     expected = 0.3 * level + 1e-3 * trend
-    kernel = wandering_kernel(at[:, None], 0, step, np.array([0.3, 1e-3]))
+    kernel = wandering_kernel(np.ones(1), 0, np.ptp(at), step, np.array([0.3, 1e-3]))
     assert_allclose(kernel(at[:, None]), expected, rtol=1e-10)
     X = np.column_stack([rng.normal(size=40), at])
-    both = wandering_kernel(X, 1, step, np.array([0.3, 1e-3]))
+    both = wandering_kernel(X.std(axis=0), 1, np.ptp(at), step, np.array([0.3, 1e-3]))
     X[:, 0] = 0.0
     assert_allclose(both(X), expected + 1.0, rtol=1e-10)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sklearn_sgp.optimize import budget as budgets
-from sklearn_sgp.optimize import shares
+from sklearn_sgp.optimize import time_shares
 from sklearn_sgp.optimize.budget import Budget, count_within, measured_seconds
 from sklearn_sgp.optimize.progress import Clock
 
@@ -52,7 +52,7 @@ def test_seconds_of_a_stage():
     budget = Budget(Stopped(10.0, at=2.0))
     budget.keep_for_finish(2.0)
     assert_allclose(budget.stage_seconds(is_last=True), 5.8)
-    assert_allclose(budget.stage_seconds(is_last=False), shares.STAGE * 5.8)
+    assert_allclose(budget.stage_seconds(is_last=False), time_shares.STAGE * 5.8)
 
 
 def test_what_is_left_can_be_negative():

@@ -13,7 +13,7 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import ascent
 from sklearn_sgp.engines.base import Problem
 from sklearn_sgp.engines.start import Choices, start
-from sklearn_sgp.engines.variational import candidates, schedule
+from sklearn_sgp.engines.variational import schedule, warm_start
 from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.optimize.budget import MIN_SECONDS, Budget
@@ -89,7 +89,7 @@ def test_refinements_count_rows_for_those_they_stand_for(weighted, monkeypatch):
         return run(problem, parameters, rows, *args, **options)
 
     monkeypatch.setattr(schedule, "ascend", spy)
-    monkeypatch.setattr(candidates, "ascend", spy)
+    monkeypatch.setattr(warm_start, "ascend", spy)
     rows = make_rows(2000, weighted)
     model = SVGPRegressor(RBF(), n_inducing=5, init_size=50, max_iter=1, random_state=0)
     model.fit(rows.X, rows.y, sample_weight=rows.weight)

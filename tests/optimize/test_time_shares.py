@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import sklearn_sgp
-from sklearn_sgp.optimize import shares
+from sklearn_sgp.optimize import time_shares
 
 ROOT = Path(sklearn_sgp.__file__).parent
 TIMES = {"left", "max_time"}
@@ -44,6 +44,6 @@ def test_a_share_of_its_own_is_seen(tmp_path, monkeypatch):
 
 def test_shares_are_shares():
     """Each is more than nothing and less than all."""
-    values = [value for name, value in vars(shares).items() if name.isupper()]
+    values = [value for name, value in vars(time_shares).items() if name.isupper()]
     assert len(values) > 30
     assert all(0.0 < value < 1.0 for value in values)

@@ -1,0 +1,110 @@
+"""Two classes with sites near rows: probabilities are as sure as labels that are held out say."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.gaussian_process.kernels import RBF
+
+from sklearn_sgp import AnytimeSGPClassifier
+from sklearn_sgp.engines.blocks import class_sites
+from sklearn_sgp.engines.blocks.class_sites import LabelsHeldOut
+from sklearn_sgp.likelihoods import Logit, Probit
+from sklearn_sgp.objectives.left_out_classes import LeftOutClasses
+
+DECISIONS = {Probit: norm.cdf, Logit: expit}
+
+
+def islands(n, seed, d=20, k=8):
+    """Rows about a few places with hardly any between them; all rows of a place are of a class."""
+    places = 1.5 * np.random.default_rng(0).normal(size=(k, d))
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, k, n)
+    return places[place] + rng.normal(size=(n, d)), place % 2
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_a_temperature_divides_the_decision(kind):
+    """Probabilities, their logarithms and decisions agree, and warm ones are nearer to a half."""
+    mean, variance = np.linspace(-3.0, 3.0, 7)[:, None], np.linspace(0.1, 20.0, 7)[:, None]
+    plain, warm = kind(0.3), kind(0.3, temperature=2.5)
+    decision = warm.decision(mean, variance)
+    assert_allclose(decision, plain.decision(mean, variance) / 2.5, rtol=1e-9)
+    p = warm.probabilities(mean, variance)
+    assert_allclose(p[:, 1], DECISIONS[kind](decision), rtol=1e-9)
+    assert_allclose(p.sum(axis=1), 1.0)
+    for sign, of_class in ((-1.0, p[:, 0]), (1.0, p[:, 1])):
+        log_p = warm.log_predictive_density(np.full((7, 1), sign), mean, variance)
+        assert_allclose(log_p, np.log(of_class), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_likelihoods_pickled_without_temperature_have_one(kind):
+    old = kind(0.0)
+    del old.__dict__["temperature"]
+    assert kind.__name__ in repr(old) and old.temperature == 1.0
+    with pytest.raises(ValueError, match=r"'temperature' parameter .* must be a positive number"):
+        AnytimeSGPClassifier(likelihood=kind(0.0, -1.0)).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "logit"])
+def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelihood):
+    """By the prior alone new rows had -0.12 nats, though all of them were right."""
+    (X, y), (Xs, ys) = islands(150, 1), islands(1000, 2)
+    model = AnytimeSGPClassifier(likelihood=likelihood, random_state=0).fit(X, y)
+    assert model.temperature_ == model.likelihood_.temperature < 0.8
+    learned = model.log_density(Xs, ys).mean()
+    model.likelihood_.temperature = 1.0
+    assert learned > model.log_density(Xs, ys).mean() + 0.02
+
+
+@pytest.mark.parametrize("n", [60, 620])
+def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
+    """Given all others, or those near, whose sites are of the exact process without them."""
+    seen, calibrated = [], LabelsHeldOut.calibrated
+
+    class Recorded(LeftOutClasses):
+        def __init__(self, *args):
+            super().__init__(*args)
+            seen.append(self)
+
+    def kept(self, rows, fitted):
+        seen[:] = [self, rows, fitted]
+        monkeypatch.setattr(class_sites, "LeftOutClasses", Recorded)
+        return calibrated(self, rows, fitted)
+
+    monkeypatch.setattr(LabelsHeldOut, "calibrated", kept)
+    monkeypatch.setattr(class_sites, "_PLACES", 2)
+    X = np.random.default_rng(n).uniform(-3.0, 3.0, (n, 2))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] > 0.0
+    options = {"max_iter": 1, "n_inducing": 10, "init_size": 200, "random_state": 0}
+    AnytimeSGPClassifier(2.0 * RBF(1.5), likelihood="probit", **options).fit(X, y)
+    held, rows, fitted, left_out = seen
+    kernel, at = fitted.parameters.kernel.sklearn_kernel, 0
+    for others, own in held.groups:
+        assert not np.intersect1d(others, own).size
+        mean, variance = dense_moments(kernel, rows.select(others), rows.select(own).X, fitted)
+        part = slice(at, at + len(own))
+        assert_allclose(left_out.moments[0][part, 0], mean, atol=5e-2)
+        assert_allclose(left_out.moments[1][part, 0], variance, rtol=5e-2)
+        assert_allclose(left_out.place[part], rows.y[own, 0])
+        at += len(own)
+    assert at == len(left_out.place) == (60 if n == 60 else 100)
+    assert {len(others) for others, _ in held.groups} == ({48} if n == 60 else {250})
+
+
+def dense_moments(kernel, rows, Xs, fitted, sweeps=60):
+    """Means and variances of f at Xs, by expectation propagation of some rows."""
+    K, n, likelihood = kernel(rows.X), len(rows), fitted.start.likelihood
+    w, nu = np.zeros(n), np.zeros(n)
+    for _ in range(sweeps):
+        S = np.linalg.inv(np.eye(n) + K * w) @ K
+        m, v = S @ nu, np.diagonal(S)
+        v_c = 1.0 / (1.0 / v - w)
+        m_c = v_c * (m / v - nu)
+        _, d1, d2 = likelihood.tilted_moments(rows.y, m_c, v_c, np.ones(n))
+        w = w + 0.5 * (-d2 / (1.0 + v_c * d2) - w)
+        nu = nu + 0.5 * ((d1 - m_c * d2) / (1.0 + v_c * d2) - nu)
+    G = np.linalg.solve(K + np.diag(1.0 / w), kernel(rows.X, Xs))
+    return G.T @ (nu / w), kernel.diag(Xs) - np.einsum("ij,ij->j", G, kernel(rows.X, Xs))
