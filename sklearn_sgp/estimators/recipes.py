@@ -91,13 +91,19 @@ def _likelihood_of(model, live_elsewhere=False):
 def _as_asked(model):
     """Return the likelihood of a regressor; there is no prior of noise that has no variance."""
     likelihood = regression_likelihood(model.likelihood)
-    if needs_row_precisions(likelihood) and expects_noise(model.kernel_priors):
+    if needs_row_precisions(likelihood):
+        _refuse_prior_of_noise(model)
+    return likelihood
+
+
+def _refuse_prior_of_noise(model):
+    """Refuse a prior of the noise where that is learned for each row, in turn with the function."""
+    if expects_noise(model.kernel_priors):
         raise ValueError(
             "The 'kernel_priors' parameter must have no prior of the noise where that differs from "
             f"row to row. Got {list(model.kernel_priors)} with likelihood={model.likelihood!r}: "
             'leave it out, or take likelihood="gaussian".'
         )
-    return likelihood
 
 
 def svgp_regressor(model, previous, live_elsewhere=False):
@@ -143,6 +149,8 @@ def anytime_regressor(model, previous, merges, live_elsewhere=False):
     if merges:
         encode = [MergeRepeatedRows(), *encode]
     noise_apart = takes_row_precisions(likelihood)  # Gaussian given the precision of each row
+    if noise_apart:
+        _refuse_prior_of_noise(model)
     pose = PoseProblem(model, noise_apart, previous)
     blocks_anew = [PlanBlocks(model, None)]
     learn = _with_noise(model, likelihood, blocks_anew) if noise_apart else [Learn()]

@@ -120,13 +120,17 @@ class PosteriorDisplay:
         self.band_name = band_name
         self.categories = categories
 
-    def plot(self, ax=None) -> Self:
+    def plot(self, ax=None, *, aspect="auto") -> Self:
         """Draw the posterior.
 
         Parameters
         ----------
         ax : matplotlib Axes, or sequence of two for two features, default=None
             Where to draw; None makes a new figure.
+
+        aspect : {"auto", "equal"} or float, default="auto"
+            Of the axes of two features, as of matplotlib. "equal" is for two features of one unit,
+            such as the coordinates of places.
 
         Returns
         -------
@@ -144,6 +148,8 @@ class PosteriorDisplay:
             self.ax_, self.figure_ = ax, ax.figure
         else:
             self._draw_maps(ax, *names)
+            for one in ax:
+                one.set_aspect(aspect)
             self._name_ticks(ax)
             self.ax_, self.figure_ = ax, ax[0].figure
         return self
@@ -205,6 +211,7 @@ class PosteriorDisplay:
         subsample=1000,
         random_state=None,
         ax=None,
+        aspect="auto",
     ) -> Self:
         """Draw the posterior of a fitted regressor over one or two features.
 
@@ -247,6 +254,10 @@ class PosteriorDisplay:
 
         ax : matplotlib Axes, or sequence of two for two features, default=None
             Where to draw; None makes a new figure.
+
+        aspect : {"auto", "equal"} or float, default="auto"
+            Of the axes of two features, as of matplotlib. "equal" is for two features of one unit,
+            such as the coordinates of places.
 
         Returns
         -------
@@ -301,7 +312,7 @@ class PosteriorDisplay:
             band_name=f"{100 * confidence:g} % band of {kind}",
             categories=None if all(one is None for one in categories) else categories,
         )
-        return display.plot(ax)
+        return display.plot(ax, aspect=aspect)
 
 
 def _names(estimator, X):

@@ -225,8 +225,9 @@ def test_fixed_parameters_have_no_prior():
     fixed = {"noise_variance": 0.1, "noise_variance_bounds": "fixed"}
     with pytest.raises(ValueError, match="parameters that are learned"):
         SVGPRegressor(KERNEL, kernel_priors={"noise_variance": norm(1.0)}, **fixed).fit(X, y)
-    for Estimator in REGRESSORS:
-        model = Estimator(likelihood="auto", kernel_priors={"noise_variance": norm(1.0)})
+    models = [(one, "auto") for one in REGRESSORS] + [(AnytimeSGPRegressor, "student_t")]
+    for Estimator, likelihood in models:
+        model = Estimator(likelihood=likelihood, kernel_priors={"noise_variance": norm(1.0)})
         with pytest.raises(ValueError, match="differs from row to row"):
             model.fit(X, y)
 

@@ -357,6 +357,9 @@ def test_posterior_maps():
         np.testing.assert_array_equal(dots.get_xydata(), model.inducing_points_)
     np.testing.assert_array_equal(display.data_.get_array(), y)
     assert display.line_ is None and display.band_ is None
+    assert [ax.get_aspect() for ax in display.ax_] == ["auto"] * 2
+    display = PosteriorDisplay.from_estimator(model, X, grid_resolution=5, aspect="equal")
+    assert [ax.get_aspect() for ax in display.ax_] == [1.0] * 2
 
 
 @pytest.mark.parametrize("n_features", [1, 2])
