@@ -13,8 +13,9 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp._core import _linalg
 from sklearn_sgp._parallel import resolved_jobs, single_blas_thread
+from sklearn_sgp.data.column_spread import column_mean_std
 from sklearn_sgp.data.inducing import choose_inducing
-from sklearn_sgp.data.rows import Rows, column_mean_std
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.blocks.models import specification
 from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.engines.blocks.schedules import Average

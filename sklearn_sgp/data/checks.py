@@ -15,6 +15,7 @@ from .._warnings import warn_caller
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
 FARTHEST = 1e50  # of targets as scaled: squares of larger ones, over length scales, can overflow
+SMALLEST = 1e-146  # of scales: squares of smaller ones lose digits, or are zero
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 # Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
@@ -124,14 +125,43 @@ def check_scaled(targets, y):
     y : ndarray of shape (n, t)
         In units of y; NaN is no target.
     """
-    extremes = np.stack([np.fmin.reduce(y, axis=0), np.fmax.reduce(y, axis=0)])
-    with np.errstate(over="ignore"):
-        largest = float(np.fmax.reduce(np.abs(targets.scaled(extremes)), axis=None, initial=0.0))
+    largest = _largest_scaled(targets, y)
     if largest > FARTHEST:
         raise ValueError(
             f"y must hold numbers of at most {FARTHEST:g} in size, as scaled by normalize_y, or by "
             f"mean and standard deviation of the first rows. Got {largest:g}: leave rows of such "
             "targets out, use another unit, or fit all rows with normalize_y=True."
+        )
+
+
+def _largest_scaled(targets, y):
+    extremes = np.stack([np.fmin.reduce(y, axis=0), np.fmax.reduce(y, axis=0)])
+    with np.errstate(over="ignore"):
+        return float(np.fmax.reduce(np.abs(targets.scaled(extremes)), axis=None, initial=0.0))
+
+
+def check_first_scaled(targets, y):
+    """Refuse targets of a fit that are too large or too small in the units in which it learns.
+
+    Parameters as in `check_scaled`. It warns of targets whose own units have no square.
+    """
+    check_scaled(targets, y)
+    if targets.follows_rows:
+        if (targets.scale < SMALLEST).any():
+            warn_caller(
+                f"y should vary by more than {SMALLEST:g}, so that squares are numbers. Got a "
+                f"standard deviation of {targets.scale.min():.3g}: means, standard deviations, "
+                "quantiles and densities are right, variances, covariances and scores are not. "
+                "Use another unit.",
+                UserWarning,
+            )
+        return
+    largest = _largest_scaled(targets, y)
+    if 0.0 < largest < 1.0 / FARTHEST:
+        raise ValueError(
+            f"y must hold numbers of at least {1.0 / FARTHEST:g} in size, as scaled by "
+            f"normalize_y, unless all are 0. Got {largest:g}: use another unit, or "
+            "normalize_y=True."
         )
 
 

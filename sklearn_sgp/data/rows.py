@@ -9,9 +9,6 @@ import numpy as np
 from .._sampling import fixed_index, random_index
 from .column_order import column_order, sorted_rows
 
-_SUMMARY_ROWS = 10_000
-# Numbers that are read at a time for means and deviations of columns.
-_SUMMARY_NUMBERS = 1 << 17
 MERGE_ROWS = 2048
 # With fewer classes each has factors of its own. 4,000 rows in groups of 150, a pass: 3 classes 106
 # ms shared, 69 not, 5 classes 99 and 102; 2,000 test rows, 300 rows near each: 3 classes 336 ms
@@ -391,42 +388,6 @@ def _joined_weights(weights, parts):
 
 def _total(weight, n):
     return float(n if weight is None else weight.sum(dtype=np.float64))
-
-
-def column_mean_std(X, weight):
-    """Compute weighted mean and standard deviation of the columns; 1 for a constant column."""
-    mean, spread = column_mean_spread(X, weight)
-    return mean, np.where(spread > 0.0, spread, 1.0)
-
-
-def column_mean_spread(X, weight):
-    """Compute weighted mean and standard deviation of the columns; 0 for a constant column.
-
-    Of all rows: 0.08 s for a million rows of 8 columns. Of some where rows live elsewhere. The mean
-    of a constant column is its value, to the last digit: what is left of 1e90 otherwise, 1e74,
-    would be far away.
-    """
-    if getattr(X, "live_elsewhere", False):
-        index = fixed_index(len(X), _SUMMARY_ROWS)
-        X, weight = X[index], None if weight is None else weight[index]
-    if weight is not None and not weight.any():
-        weight = None
-    first = np.asarray(X[:1], dtype=np.float64)[0]
-    mean = first + _column_average(X, weight, first, 1)
-    std = np.sqrt(_column_average(X, weight, mean, 2))
-    constant = std <= 1e-12 * np.abs(mean)
-    return np.where(constant, first, mean), np.where(constant, 0.0, std)
-
-
-def _column_average(X, weight, origin, power):
-    """Average a power of what is beyond an origin, piece by piece."""
-    size, total = max(1, _SUMMARY_NUMBERS // X.shape[1]), 0.0
-    for lo in range(0, len(X), size):
-        part = (np.asarray(X[lo : lo + size], dtype=np.float64) - origin) ** power
-        if weight is not None:
-            part *= weight[lo : lo + size, None]
-        total += part.sum(axis=0)
-    return total / (len(X) if weight is None else weight.sum(dtype=np.float64))
 
 
 def drop_zero_weight(X, y, weight, *more):

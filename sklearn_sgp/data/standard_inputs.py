@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .rows import ReadRows, column_mean_std
+from .column_spread import column_mean_std
+from .rows import ReadRows
 
 # In units of the scatter of a column, or of a target. The shortest length scale that a default
 # kernel may have is 1,600 such steps, so that functions do not see them. Two roundings of one input

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._parallel import single_openmp_thread
 from .._warnings import warn_caller
-from ..data.rows import column_mean_std
+from ..data.column_spread import column_mean_std
 
 EXPLAINED_ROWS = 2000
 _LEAST_EXPLAINED_ROWS = 60

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data.rows import column_mean_spread
+from ..data.column_spread import column_mean_spread
 from ..kernels._defaults import LENGTH_SCALE_RANGE, n_varying, starting_length_scale
 from ..kernels._length_scales import has_lines
 

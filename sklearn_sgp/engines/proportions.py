@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.column_order import are_constant
+from ..data.column_spread import near_ends
 from ..kernels._length_scales import scale_places
 from .fingerprints import structure
 
@@ -119,4 +120,5 @@ def _sample(rows):
     weight = sample.observations
     if weight is not None and not weight.any():
         weight = None
-    return np.asarray(sample.X, dtype=np.float64), weight
+    X, ends = np.asarray(sample.X, dtype=np.float64), near_ends(sample.X, weight)
+    return X if ends is None else np.clip(X, *ends), weight

@@ -7,7 +7,7 @@ import numpy as np
 from ..collections.alignment import example_of, partitions_of, split_labels
 from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
 from ..collections.source import Source
-from ..data.checks import check_scaled, validate_data
+from ..data.checks import check_first_scaled, validate_data
 from ..data.class_targets import ClassLabels
 from ..data.inputs import InputFormat, Inputs, column_position
 from ..data.missing import MAY_MISS, NO_MISSING
@@ -147,7 +147,7 @@ def _numbers(model, X, y, sample_weight, labels):
     normalize_y = model.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
-        check_scaled(targets, np.stack([-moments.largest, moments.largest]))
+        check_first_scaled(targets, np.stack([-moments.largest, moments.largest]))
         likelihood = scaled_likelihood(likelihood, targets)
     rows = source.rows(Scaled(targets), moments.weight)
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._parallel import single_blas_thread
-from ..data.checks import check_scaled
+from ..data.checks import check_first_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
 from ..data.rows import make_rows, merge_observed, merge_with_offset
@@ -100,7 +100,7 @@ class ScaleTargets:
         else:
             targets = Targets.fit(near, weight, normalize_y, fit.ndim)
         if likelihood.scales_targets:
-            check_scaled(targets, y)
+            check_first_scaled(targets, y)
             targets = targets.with_resolution(y)
             likelihood = scaled_likelihood(likelihood, targets)
         return replace(fit, y=targets.warped(y), targets=targets, likelihood=likelihood)
@@ -156,7 +156,7 @@ class ScaleObserved:
         if choices_of(model).learns_means and model.warm_start and np.isnan(columns).any():
             fitted = model._fitted
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
-        check_scaled(targets, columns)
+        check_first_scaled(targets, columns)
         targets, likelihood = targets.with_resolution(columns), self.likelihood
         fit = replace(fit, targets=targets, likelihood=likelihood)
         return replace(fit, X=X, y=columns, weight=weight, places=places)

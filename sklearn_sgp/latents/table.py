@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..data.scaling import unit_of
+
 # Scaled numbers beyond this are refused: products of four of them would not be finite.
 _FARTHEST = 1e50
 # Noise variance of a constant column, in the units of its scale of 1.
@@ -34,7 +36,8 @@ class Scaling:
         mean, scale, constant = np.empty(P), np.empty(P), np.zeros(P, dtype=bool)
         for p in range(P):  # no copy of the whole table
             column = Y[:, p][~np.isnan(Y[:, p])].astype(np.float64)
-            mean[p], scale[p] = column.mean(), column.std()
+            unit = unit_of(np.abs(column).max())
+            mean[p], scale[p] = column.mean(), unit * (column / unit).std()
             # a constant column may have a standard deviation of rounding
             if not scale[p] > 1e-10 * np.abs(column).max():
                 scale[p], constant[p] = max(1.0, scale[p]), True

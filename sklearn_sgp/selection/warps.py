@@ -13,10 +13,11 @@ from .._parallel import single_blas_thread
 from .._sampling import fixed_index
 from .._warnings import warn_caller
 from ..data.checks import LARGEST
+from ..data.column_spread import column_mean_std
 from ..data.continued_warps import Identity, Warp
 from ..data.missing import NO_MISSING
 from ..data.resolution import resolutions
-from ..data.rows import Rows, column_mean_std, drop_zero_weight, on_grid, random_index
+from ..data.rows import Rows, drop_zero_weight, on_grid, random_index
 from ..data.scaling import GRID
 from ..data.standard_inputs import StandardInputs
 from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_sum_gradient

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp._sampling import fixed_index
-from sklearn_sgp.data.rows import Rows, column_mean_std
+from sklearn_sgp.data.column_spread import column_mean_std
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.data.winsorize import with_light_tails
 from sklearn_sgp.gp.coordinates import information_bound
 from sklearn_sgp.likelihoods.noise._heavy_tails import best_tails

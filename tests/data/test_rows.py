@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp.data.column_spread import column_mean_std
 from sklearn_sgp.data.rows import (
     Rows,
-    column_mean_std,
     drop_zero_weight,
     make_rows,
     merge_observed,
@@ -220,3 +220,24 @@ def test_pieces_are_views():
         parts = [getattr(piece, name) for piece in pieces]
         assert_array_equal(np.concatenate(parts), getattr(rows, name))
         assert all(np.shares_memory(part, getattr(rows, name)) for part in parts)
+
+
+def test_far_numbers_do_not_make_the_deviation(rng):
+    """One number of 10,000 counts as the largest of the others; whole weights count as copies."""
+    X, times = rng.normal(size=(150, 2)), rng.integers(1, 4, 150)
+    X[3, 0] = 1e4
+    found = column_mean_std(X, times.astype(float))
+    for part, of_copies in zip(
+        found, column_mean_std(np.repeat(X, times, axis=0), None), strict=True
+    ):
+        assert_allclose(part, of_copies, rtol=1e-12)
+    assert 0.7 < found[1][0] < 1.3
+    assert_allclose(found[1][1], np.repeat(X[:, 1], times).std(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200])
+def test_column_mean_std_whose_square_is_zero(unit, rng):
+    """Deviations are those in any unit."""
+    X = rng.normal(size=(50, 2))
+    for part, usual in zip(column_mean_std(unit * X, None), column_mean_std(X, None), strict=True):
+        assert_allclose(part / unit, usual, rtol=1e-12)

@@ -10,7 +10,8 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.linear_model import LinearRegression
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
-from sklearn_sgp.data.rows import Rows, column_mean_spread
+from sklearn_sgp.data.column_spread import column_mean_spread
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import lines
 from sklearn_sgp.kernels import Linear
 from sklearn_sgp.kernels._defaults import starting_length_scale

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import blas_threads_for
-from ...data.rows import ConditionedRows, column_mean_std
+from ...data.column_spread import column_mean_std
+from ...data.rows import ConditionedRows
 from ...data.winsorize import with_light_tails
 from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...data.rows import ConditionedRows, column_mean_std, random_index
+from ...data.column_spread import column_mean_std
+from ...data.rows import ConditionedRows, random_index
 from ...kernels._length_scales import nearness_scales
 from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._parallel import map_groups
-from ...data.rows import column_mean_std
+from ...data.column_spread import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
 from ...kernels._length_scales import nearness_scales

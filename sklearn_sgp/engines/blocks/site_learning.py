@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
-from ...data.rows import column_mean_std
+from ...data.column_spread import column_mean_std
 from ...kernels._length_scales import nearness_scales
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score

@@ -13,8 +13,8 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
 from ...collections.blocks import Renumbered, blocks_of, regrouped
+from ...data.column_spread import column_mean_std
 from ...data.inducing import choose_inducing
-from ...data.rows import column_mean_std
 from ...factors.block_sums import block_sums
 from ...factors.joined_rows import KnownBlocks, kept, may_join, sums_of_joined
 from ...factors.passes import Pieces

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ...data.rows import column_mean_std
+from ...data.column_spread import column_mean_std
 from ...gp.jitter import factorise_with_jitter
 from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales

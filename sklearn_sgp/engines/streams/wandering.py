@@ -16,8 +16,8 @@ from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
 from ...data.column_order import are_constant
+from ...data.column_spread import column_mean_spread
 from ...data.inputs import Inputs
-from ...data.rows import column_mean_spread
 from ...kernels._defaults import starting_length_scale
 from ...kernels._wandering import LEVEL_SPANS, TREND_SPANS, wandering_kernel, wandering_variances
 

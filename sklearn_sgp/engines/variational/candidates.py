@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._linalg import NotPositiveDefiniteError
+from ...data.column_spread import column_mean_std
 from ...data.inducing import choose_inducing
-from ...data.rows import column_mean_std, each_weight, random_index
+from ...data.rows import each_weight, random_index
 from ...kernels._length_scales import input_scales
 from ...kernels._parts import in_words
 from ...objectives.scores import Score
@@ -80,7 +82,10 @@ def _or_lines(problem, every, rows, seconds, interim):
     ended = trace.stopped or trace.cut_by == "max_time"
     if ended or not lines or not may_be_lines(rows, best.result[1]):
         return every
-    line = trials(problem, lines[-1:], rows, seconds, interim)[0]
+    try:
+        line = trials(problem, lines[-1:], rows, seconds, interim)[0]
+    except NotPositiveDefiniteError:  # of inputs far from all others
+        return every
     is_taken = gains_enough(line.result[1], best.result[1], len(rows))
     tried = [
         Tried(in_words(one.problem.start.kernel), one, _of_value(one.result[1], problem), seconds)

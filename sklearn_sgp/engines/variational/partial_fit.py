@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from ..._warnings import warn_caller
+from ...data.column_spread import column_mean_std
 from ...data.inducing import greedy_error, inputs_of_new_categories, new_inducing_inputs
-from ...data.rows import column_mean_std, random_index
+from ...data.rows import random_index
 from ...gp.jitter import factorise_larger
 from ...optimize.adam import Adam, adam_step
 from ...optimize.budget import Budget, measured_seconds
