@@ -33,15 +33,19 @@ _LEARNING_ROUNDS, _GIVEN_NOISE_ITERATIONS = 1, 8
 # instead of 20 and 47 with 0.0017 less and 0.0017 more. Half as many near rows for errors of all
 # rows overestimate the noise: 5,000 houses had 0.024 nats less. A third round with near rows gives
 # 10,000 of kin40k the same fit, 18,576 houses 0.001 nats less, 8,611 of power_plant 0.002 more.
-_ROUNDS_OF_MANY, _ROUNDS_OF_NEAR = 3, 2
-# Passes of these iterations with near rows, of which each draws new groups: 10 tables of 900 to
-# 5,000 rows have 0.002 nats more (none less) with two than with 4 to 8, errors 0.3 % smaller, in
-# 0.95 of the CPU time; with none 0.011 nats less.
+_ROUNDS_OF_MANY = 3
+# Passes with near rows, of which each draws new groups: four tables of 5,000 rows have 0.0005 nats
+# more (none less) with two than with four, in 0.97 of the CPU time; with none 0.014 nats less.
 _ITERATIONS_OF_MANY, _ITERATIONS_OF_NEAR = 4, 2
 # Up to so many rows with near rows are few: the bound chooses, and rounds go on while it gains.
-# With that up to 8,192 three draws of 5,000 houses had 0.014, 0.021 and 0.020 nats less, of
-# power_plant 0.002, 0.003 and 0.006 more, and took 1.13 and 1.23 times as long.
-_FEW_NEAR_ROWS = 4096
+# Beyond, densities of rows given all others see noise that varies where the bound does not, and
+# rounds are at most these, up to so many rows and beyond. With 4,096 in the place of 1,536, and
+# six rounds of eight passes, 2,500 made rows have 0.105 nats less in 0.68 of the CPU time, 2,500
+# houses 0.002 less in 1.09 times, 3,500 made rows 0.008 more in 1.37 times. With two rounds the
+# latter have 0.032 less than with six; two more made tables are the same. With 8,192 three draws
+# of 5,000 houses had 0.014, 0.021 and 0.020 nats less, of power_plant 0.002, 0.003 and 0.006 more,
+# and took 1.13 and 1.23 times as long.
+_FEW_NEAR_ROWS, _SOME_NEAR_ROWS, _ROUNDS_OF_NEAR = 1536, 4096, (4, 2)
 # And the gain in nats a row, of rows given all others, for which errors of all rows are computed:
 # tails give each its own noise. The bound hardly sees what they gain, as a row with a large error
 # draws the function to itself: by that two splits of 18,576 houses had none, and 0.036 and 0.057
@@ -126,7 +130,7 @@ class _Effort(NamedTuple):
             return cls(n_rows, _NOISE_ROUNDS, _GIVEN_NOISE_ITERATIONS, False)
         rounds, iterations = _ROUNDS_OF_MANY, _ITERATIONS_OF_MANY
         if knows_rows:
-            rounds, iterations = _ROUNDS_OF_NEAR, _ITERATIONS_OF_NEAR
+            rounds, iterations = _ROUNDS_OF_NEAR[size > _SOME_NEAR_ROWS], _ITERATIONS_OF_NEAR
         return cls(n_rows, min(_NOISE_ROUNDS, rounds), iterations, knows_rows)
 
     def places(self, fit):
