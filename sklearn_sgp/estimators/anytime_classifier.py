@@ -213,7 +213,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
         rows and more without ``max_time``, held out. Always 1 without near rows. With "probit" and
         "logit" what the decision is divided by, by rows whose labels sites have not seen; 1 with
-        ``max_time``. "ordinal" has none.
+        ``max_time`` or ``offset_column``. "ordinal" has none.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
