@@ -206,7 +206,8 @@ class AnytimeSGPClassifier(SGPClassifier):
         Sorted labels of the classes.
 
     alpha_epsilon_ : float
-        The concentration. Only with "dirichlet".
+        The concentration. Only with regressions: those of "dirichlet", and of "auto" where
+        ``likelihood_`` is not of sites.
 
     temperature_ : float
         What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
