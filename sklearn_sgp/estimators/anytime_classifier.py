@@ -20,9 +20,9 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     Labels become the targets of a regression for each class, whose noise is known for each row
     [1]_. So all models of `AnytimeSGPRegressor` are classifiers, those that use training rows near
-    a test row among them. All classes share kernel, inducing inputs and neighbours. Two classes may
+    a test row among them. All classes share kernel, inducing inputs and neighbours. Two classes
     have one function and a likelihood of labels instead, by expectation propagation among near
-    rows.
+    rows, where labels that are held out prefer this.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ class AnytimeSGPClassifier(SGPClassifier):
         place of what ties them.
 
     likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
-        "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" of each class
-        against the rest where three classes and more, with up to 512 rows and 1,536 rows times
-        classes, have rows held out that these predict better, unless ``alpha_epsilon`` is given or
-        ``max_time``; a kernel that is held is compared as it is. "probit" and "logit", for two
-        classes, are probabilities of one function; so is "ordinal", for classes in the order of
-        ``classes_``, with learned thresholds, and an instance of a
+        "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" where rows
+        held out are predicted better by it, unless ``alpha_epsilon`` is given or ``max_time``: for
+        two classes; of each class against the rest for three and more, with up to 512 rows and
+        1,536 rows times classes. A kernel that is held is compared as it is. "probit" and "logit",
+        for two classes, are probabilities of one function; so is "ordinal", for classes in the
+        order of ``classes_``, with learned thresholds, and an instance of a
         :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model
         with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
 
@@ -214,14 +214,15 @@ class AnytimeSGPClassifier(SGPClassifier):
         Sorted labels of the classes.
 
     alpha_epsilon_ : float
-        The concentration. Only with "dirichlet".
+        The concentration. Only with regressions: those of "dirichlet", and of "auto" where
+        ``likelihood_`` is not of sites.
 
     temperature_ : float
         What functions are divided by: 1 unless another one gains 0.005 nats a row that is left
         out, and more than the standard error of that. Rows are left out of near ones or, of 8,192
         rows and more without ``max_time``, held out. Always 1 without near rows. With "probit" and
         "logit" what the decision is divided by, by rows whose labels sites have not seen; 1 with
-        ``max_time``. "ordinal" has none.
+        ``max_time`` or ``offset_column``. "ordinal" has none.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -462,10 +463,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
         progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
         learn(self, fit, recipe, progress, clock)
-        if self.verbose and self._fitted.likelihood.conjugate:
-            alpha, temperature = self.alpha_epsilon_, self.temperature_
-            chosen = f"alpha_epsilon={alpha:g}, temperature={temperature:.3g}"
-            print(f"[{type(self).__name__}] probabilities: {chosen}")
+        chosen = self._more_attributes(self._fitted)
+        if self.verbose and chosen:
+            told = ", ".join(f"{name.rstrip('_')}={value:.3g}" for name, value in chosen.items())
+            print(f"[{type(self).__name__}] probabilities: {told}")
 
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""

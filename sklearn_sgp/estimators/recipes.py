@@ -32,7 +32,7 @@ from ..likelihoods._names import (
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
-from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
+from .class_steps import CalibrateSites, as_regressions, sites_if_better
 from .mean_steps import BeginPlain, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -195,9 +195,9 @@ def anytime_classifier(model, previous, classes, merges):
         previous = as_regressions(previous)
         encode = EncodeAsRegressions(model, classes, merges)
         if uses_near_rows(model):
+            if model.likelihood == model.alpha_epsilon == "auto":
+                steps += sites_if_better(PoseProblem(model))
             steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(model.inducing, str)))
-            may_choose = model.likelihood == model.alpha_epsilon == "auto"
-            steps += [SitesIfBetter()] if may_choose else []
     else:
         likelihood_of = partial(near_class_likelihood, model.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)

@@ -379,7 +379,7 @@ class HoldKernelOfOneClass:
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Sets temperature, variance and length scales of classes by rows left out.
+    """Sets temperature, variance and length scales of regressions of labels by rows left out.
 
     Parameters
     ----------
@@ -394,7 +394,9 @@ class Calibrate:
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
-        if not problem.learns or problem.trace.stopped or fitted.interrupted:
+        is_regression = fitted.start.likelihood.conjugate  # sites have a temperature already
+        ended = problem.trace.stopped or fitted.interrupted
+        if not (problem.learns and is_regression) or ended:
             return fit
         learn = self.learn.of(fit)
         return replace(fit, fitted=calibrated(problem, fitted, learn, self.keeps_inducing))

@@ -163,7 +163,10 @@ class NearRows:
 
     def _of_one_cell(self, rows, n_jobs):
         """Return moments at training rows by their nearest cells alone: each is among its rows."""
-        return self.conditional(n_jobs).mean_variance(rows.X, self.number(rows))
+        number = self.number(rows)
+        if self.blocks.is_conditioned:
+            self.blocks.near(np.unique(number))  # of all cells in one search, which is kept
+        return self.conditional(n_jobs).mean_variance(rows.X, number)
 
     def novelty(self, inputs, n_jobs=None):
         """Return the share of the prior variance that is left; see `Predictor`."""

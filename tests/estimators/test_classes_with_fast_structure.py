@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.likelihoods import Probit
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
 DRAWS = [6001, pytest.param(6005, marks=pytest.mark.slow)]
@@ -66,17 +67,53 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
 
 
 @FAST
+@pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), ("few of many", -0.15)])
+def test_two_classes_have_sites_where_labels_prefer_them(table, least):
+    """They have one function, and a kernel of sites; regressions have -0.39 and -0.69."""
+    X, y = checkered(1300, 2, 6001) if table == "checkered" else few_of_many(1300, 6005)
+    model = AnytimeSGPClassifier(random_state=6005).fit(X[:200], y[:200])
+    taken = {one["choice"]: one["candidate"] for one in model.choices_ if one["taken"]}
+    assert taken["labels"] == "sites" and isinstance(model.likelihood_, Probit)
+    assert model.temperature_ == model.likelihood_.temperature
+    first = model.log_density(X[300:], y[300:]).mean()
+    assert first > least
+    assert model.predict_std(X[:3]).shape == (3,)
+    model.partial_fit(X[200:300], y[200:300])
+    assert model.log_density(X[300:], y[300:]).mean() > first
+
+
+@FAST
+def test_two_classes_of_more_rows_than_a_group_have_sites():
+    """Labels among near rows are held out, and evidence of groups finds the kernel."""
+    X, y = checkered(1600, 2, 6005)
+    options = {"random_state": 0, "init_size": 400, "n_inducing": 30, "max_iter": 10}
+    model = AnytimeSGPClassifier(**options).fit(X[:600], y[:600])
+    assert isinstance(model.likelihood_, Probit)
+    other = AnytimeSGPClassifier(likelihood="dirichlet", **options).fit(X[:600], y[:600])
+    found, before = (one.log_density(X[600:], y[600:]).mean() for one in (model, other))
+    assert found > before
+
+
+@FAST
+@pytest.mark.parametrize("more", [{"alpha_epsilon": 0.01}, {"max_time": 20.0}])
+def test_two_classes_stay_regressions_where_these_are_asked_for(more):
+    X, y = checkered(200, 2, 6001)
+    model = AnytimeSGPClassifier(random_state=0, **more).fit(X, y)
+    assert model.likelihood_.conjugate and "labels" not in {c["choice"] for c in model.choices_}
+
+
+@FAST
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [6001, 6005])
-def test_a_second_fit_with_sites_goes_on_from_regressions(seed):
+@pytest.mark.parametrize(("n_classes", "seed"), [(2, 6001), (3, 6001), (3, 6005)])
+def test_a_second_fit_with_sites_goes_on_from_regressions(n_classes, seed):
     """With `warm_start` regressions go on from their own kernel, not from that of the sites."""
-    X, y = checkered(1300, 3, seed)
+    X, y = checkered(1300, n_classes, seed)
     model = AnytimeSGPClassifier(warm_start=True, random_state=seed).fit(X[:300], y[:300])
     first = model.log_density(X[300:], y[300:]).mean()
     for _ in range(2):
         model.fit(X[:300], y[:300])
         taken = {one["choice"]: one["candidate"] for one in model.choices_ if one["taken"]}
-        assert taken["labels"] == "each class against the rest, by sites"
+        assert taken["labels"].endswith("sites")
         assert model.log_density(X[300:], y[300:]).mean() > first - 0.01
 
 

@@ -17,27 +17,24 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
-from ...data.rows import ConditionedRows, column_mean_std, random_index
+from ...data.column_spread import column_mean_std
+from ...data.rows import ConditionedRows, random_index
 from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import Budget
-from ...optimize.choices import Tried, climb, tell
-from ...optimize.progress import Clock, Trace
+from ...optimize.choices import Tried, climb
 from ...partitions.sampling import LARGEST_WHOLE
 from ...partitions.search import nearest_in_table
 from .candidates import task_of
 from .class_variance import Judge
-from .site_learning import SiteLearning
+from .site_learning import SiteLearning, learn_by_sites
+from .solver import with_inducing
 
 # Factors of variances and of length scales, in turn; powers of these are tried.
-_KERNELS_OF_LABELS = (
-    ("variance", 4.0, 1.0),
-    ("variance and length scales", 4.0, 1.5),
-    ("length scales", 1.0, 1.5),
-)
+_KERNELS_OF_LABELS = ("variance", 4.0, 1.0), ("variance and length scales", 4.0, 1.5)
 _MOST_POWERS = 4
 # Rows that are one group, times classes, at most: 1,000 rows of oil_flow, of which groups have to
 # be made, took 16 to 20 s in the place of 2.3 s, and stayed with regressions.
@@ -48,7 +45,7 @@ _MOST_ROWS_OF_CLASSES = 3 * LARGEST_WHOLE
 _HELD_PARTS, _SWEEPS = 5, (25, 10)
 # Of more rows than are one group: groups, near rows of each, and those of them that are held out,
 # one in so many of the nearest.
-_PLACES, _AROUND, _HELD, _ONE_IN = 24, 300, 50, 4
+_PLACES, _AROUND, _HELD, _ONE_IN = 48, 300, 50, 4
 # Factor of the weight of a row that regressions do not see.
 _NEXT_TO_NOTHING = 1e-6
 # Nats a row that are missing to a probability of 1, below which nothing is worth a choice. Pairs of
@@ -76,7 +73,8 @@ class LabelsHeldOut:
 
     def __init__(self, problem, parameters):
         rows, rng, self.n_jobs = problem.rows, problem.rng, problem.settings.n_jobs
-        if len(rows) <= LARGEST_WHOLE:
+        self.n_rows = len(rows)
+        if self.n_rows <= LARGEST_WHOLE:
             order = rng.permutation(len(rows))
             parts = np.array_split(order, min(_HELD_PARTS, len(order)))
             self.groups = [(np.setdiff1d(order, own), own) for own in parts]
@@ -108,22 +106,61 @@ class LabelsHeldOut:
         climbs : bool
             Whether variances and length scales change to what predicts classes best.
         """
+        with single_blas_thread():
+            return _best(problem, self._scoring(problem), climbs)
+
+    def by_evidence(self, problem, best):
+        """Return what the evidence of sites makes of a kernel, if labels prefer it: `Tried`.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of sites, with a trace of its own.
+        best : Tried
+            Where few rows begin.
+        """
+        begin, start = time.perf_counter(), replace(problem.start, parameters=best.result)
+        task = task_of(problem, start)
+        with single_blas_thread():
+            learning, budget = SiteLearning(task), Budget(task.trace.clock)
+            learned, _ = learning.learn(task, best.result, None, budget)
+            score = self._scoring(problem)(learned)
+        return Tried("by their evidence", learned, score, time.perf_counter() - begin)
+
+    def anew(self, problem, plan):
+        """Return what is learned without regressions, as where sites are asked for.
+
+        Returns
+        -------
+        start : engines.base.Start
+        tried : Tried
+        """
+        begin = time.perf_counter()
+        start, learned, _ = learn_by_sites(problem, Budget(problem.trace.clock))
+        learned = with_inducing(problem, plan, learned)
+        with single_blas_thread():
+            score = self._scoring(problem)(learned)
+        return start, Tried("by their evidence", learned, score, time.perf_counter() - begin)
+
+    @property
+    def is_of_all(self):
+        """True if each row is held out once, as they are few."""
+        return self.n_rows <= LARGEST_WHOLE
+
+    def _scoring(self, problem):
+        """Return a function of parameters, the score of sites."""
         likelihood, (y, weight) = problem.start.likelihood, self._labels(problem.rows)
         predicted = self._by_sites(problem.rows, likelihood)
 
         def score(changed):
             moments = predicted(changed)
-            if _has_one_function(likelihood):
+            if has_one_function(likelihood):
                 found = LeftOutClasses(likelihood, moments, y[:, 0], weight).score()
             else:
                 found = Score(likelihood.log_predictive_density(y, *moments), weight)
             return problem.raised(found, changed)
 
-        with single_blas_thread():
-            best = _best(problem, score, climbs)
-            if not (climbs and _has_one_function(likelihood)):
-                return best
-            return _better_by_evidence(problem, score, best)
+        return score
 
     def calibrated(self, rows, fitted):
         """Return a fit of two classes by sites with the best temperature."""
@@ -176,19 +213,7 @@ def _best(problem, score, climbs):
     return best
 
 
-def _better_by_evidence(problem, score, best):
-    """Go on from a kernel by the evidence of sites, where that predicts labels better: `Tried`."""
-    begin, start = time.perf_counter(), replace(problem.start, parameters=best.result)
-    task = task_of(replace(problem, trace=Trace(Clock())), start)
-    learned, _ = SiteLearning(task).learn(task, best.result, None, Budget(task.trace.clock))
-    found = Tried("by their evidence", learned, score(learned), time.perf_counter() - begin)
-    tried = [replace(best, name="as labels choose"), found]
-    taken = tried[int(found.score.mean > best.score.mean)]
-    tell("sites: kernel", tried, taken, problem.trace)
-    return taken
-
-
-def _has_one_function(likelihood):
+def has_one_function(likelihood):
     """Return True for two classes, False for each of several against the rest."""
     return hasattr(likelihood, "temperature")
 

@@ -23,7 +23,7 @@ from .state import BlockPlan
 # know how far away the others are. With the kernel of one fit, new rows of 1,000 digits 3 and 8
 # of pendigits have -0.027 nats without, -0.002 to -0.004 with one, three and six; 1 and 7 -0.0133
 # and -0.0114 to -0.0119, 2,000 prices of electricity -0.460 with and without.
-_SWEEPS_OF_ALL = 2
+SWEEPS_OF_ALL = 2
 # A sweep begins if there is time for so many first passes.
 _SPARE_PASSES = 3.0
 
@@ -61,45 +61,27 @@ class SitesInBlocks:
             problem.trace.start = start
         problem.trace.begin(f"sites of {len(problem.rows)} rows")
         found = regression_of(problem.rows, parameters, likelihood, problem.rng, n_jobs)
-        start_here = replace(start, parameters=parameters)
-        fitted, found = self._regressed(problem, start_here, found, plan)
+        fitted, found = self._regressed(problem, replace(start, parameters=parameters), found, plan)
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
             _warn(problem, start, fitted, found)
         return replace(fitted, start=start, n_iter=fitted.n_iter + n_iter)
 
-    def _regressed(self, problem, start, found, plan):
+    @staticmethod
+    def _regressed(problem, start, found, plan):
         """Fit the regression of the sites, which sweeps by its marginals move; return both."""
-        if found.rows.outputs_differ:  # each has an H of its own
-            noise = np.zeros(found.rows.y.shape[1])
-            start = replace(start, parameters=start.parameters.with_values(log_noise=noise))
-        likelihood = start.likelihood.with_theta(start.parameters.likelihood_theta)
-        clock, trace, n_jobs = problem.trace.clock, problem.trace, problem.settings.n_jobs
-        begin = clock.elapsed()
-        fitted, seconds = self._pass(problem, start, found, plan), clock.elapsed() - begin
-        for left in range(_SWEEPS_OF_ALL, -1, -1):
+        clock, begin = problem.trace.clock, problem.trace.clock.elapsed()
+        fitted = fit_of_sites(problem, start, found, plan)
+        seconds = clock.elapsed() - begin
+        for left in range(SWEEPS_OF_ALL, -1, -1):
             if fitted.interrupted or fitted.n_used is not None:
                 return _with_constant(fitted, found.constant), found
-            moments = fitted.predictor.training_moments(found.rows, n_jobs=n_jobs)
-            moved, constant = swept(problem.rows, found, moments, likelihood)
+            moments = fitted.predictor.training_moments(found.rows, n_jobs=problem.settings.n_jobs)
+            moved, constant = swept(problem.rows, found, moments, fitted.likelihood)
             if not left or clock.left() < _SPARE_PASSES * seconds:
                 break
             found = moved
-            fitted = self._pass(replace(problem, before=fitted), start, found, plan)
-        trace.constant = found.constant
-        trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
-        trace.constant = 0.0
-        return _with_constant(fitted, constant), found
-
-    @staticmethod
-    def _pass(problem, start, found, plan):
-        """Find q(u) of the regression; the trace is told the evidence of the sites."""
-        settings, trace = replace(problem.settings, optimizer=None), problem.trace
-        given = replace(problem, rows=found.rows, start=start, settings=settings)
-        trace.constant = found.constant
-        try:
-            return solver.fit(given, plan)
-        finally:
-            trace.constant = 0.0
+            fitted = fit_of_sites(replace(problem, before=fitted), start, found, plan)
+        return with_evidence(problem.trace, fitted, found, constant), found
 
     def add(self, fitted, problem):
         """Add rows, whose sites are found given those of the rows before; see `Engine`."""
@@ -113,6 +95,35 @@ class SitesInBlocks:
             raise _unbounded(problem, error) from error
         fitted = solver.add(fitted, replace(problem, rows=found.rows))
         return _with_constant(fitted, found.constant)
+
+
+def fit_of_sites(problem, start, found, plan):
+    """Find q(u) of the regression of the sites; the trace is told their evidence.
+
+    Parameters
+    ----------
+    start : engines.base.Start
+        With the parameters.
+    found : Regression
+    """
+    if found.rows.outputs_differ:  # each has an H of its own
+        noise = np.zeros(found.rows.y.shape[1])
+        start = replace(start, parameters=start.parameters.with_values(log_noise=noise))
+    settings, trace = replace(problem.settings, optimizer=None), problem.trace
+    given = replace(problem, rows=found.rows, start=start, settings=settings)
+    trace.constant = found.constant
+    try:
+        return solver.fit(given, plan)
+    finally:
+        trace.constant = 0.0
+
+
+def with_evidence(trace, fitted, found, constant):
+    """Return a fit with the evidence of its sites, which the trace is told."""
+    trace.constant = found.constant
+    trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
+    trace.constant = 0.0
+    return _with_constant(fitted, constant)
 
 
 def _with_constant(fitted, constant):
