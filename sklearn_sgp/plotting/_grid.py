@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
+from numbers import Integral
 
 import numpy as np
 from scipy.special import ndtri
@@ -166,8 +167,12 @@ class Slice:
 
     def inputs(self, X):
         """Return rows of all features for those that are drawn."""
-        whole = np.tile(self.held, (len(X), 1))
-        whole[:, self.column] = X[:, 0]
+        return self.inputs_of(self.held[None], X)
+
+    def inputs_of(self, rows, X):
+        """Return each row at all values of what is drawn, one row after the other."""
+        whole = np.repeat(rows, len(X), axis=0)
+        whole[:, self.column] = np.tile(X[:, 0], len(rows))
         return whole
 
 
@@ -206,6 +211,32 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
     if mean.ndim == 2:
         mean, spread = mean[:, target], spread[:, target]
     return {"mean": mean.reshape(shape), name: spread.reshape(shape + spread.shape[1:])}
+
+
+def curves_on_grid(estimator, grid, part, rows, target, columns, rows_of):
+    """Predict a mean for each of some rows, shape (n_rows, n_0), as one feature varies.
+
+    ``rows`` are places of all features, of which those of the feature do not matter.
+    """
+    X = part.inputs_of(rows, grid[0][:, None])
+    X = rows_of([column.values(places) for column, places in zip(columns, X.T, strict=True)])
+    with nameless_features_allowed():
+        model, inputs = final_step(estimator, X)
+        mean = model.predict(inputs)
+    mean = mean[:, target] if mean.ndim == 2 else mean
+    return mean.reshape(len(rows), len(grid[0]))
+
+
+def checked_rows_of_curves(places, curves, part, random_state):
+    """Return places of rows of inputs that get a curve each, chosen at random."""
+    is_count = isinstance(curves, Integral) and not isinstance(curves, bool) and curves >= 0
+    if not is_count or (curves and isinstance(part, Whole)):
+        raise ValueError(
+            "The 'curves' parameter must be a number of rows, and 0 without a 'feature' that "
+            f"varies. Got {curves!r}."
+        )
+    rows = check_random_state(random_state).permutation(len(places))[:curves]
+    return places[np.sort(rows)]
 
 
 def band(model, inputs, mean, confidence, include_noise):

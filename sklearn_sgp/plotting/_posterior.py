@@ -8,7 +8,9 @@ from ._columns import Dates, Numbers, name_ticks
 from ._common import checked_names, dataframe_of, drawing_axes, fitted_model, pyplot
 from ._grid import (
     checked_observations,
+    checked_rows_of_curves,
     columns_of,
+    curves_on_grid,
     drawn_part,
     inducing_points_in_inputs,
     input_grid,
@@ -57,10 +59,16 @@ class PosteriorDisplay:
     categories : sequence, default=None
         For each feature None, or the names of its categories, whose codes are the grid's values.
 
+    curves : ndarray of shape (n_curves, n_0), default=None
+        Means of single rows on the grid, for one feature.
+
     Attributes
     ----------
     line_ : matplotlib Line2D or None
         The mean; None for two features.
+
+    curves_ : list of matplotlib Line2D
+        The means of single rows.
 
     band_ : matplotlib Collection or None
         The band; None for two features.
@@ -108,6 +116,7 @@ class PosteriorDisplay:
         feature_names=None,
         band_name="band",
         categories=None,
+        curves=None,
     ) -> None:
         self.grid = grid
         self.mean = mean
@@ -119,6 +128,7 @@ class PosteriorDisplay:
         self.feature_names = feature_names
         self.band_name = band_name
         self.categories = categories
+        self.curves = curves
 
     def plot(self, ax=None, *, aspect="auto") -> Self:
         """Draw the posterior.
@@ -141,7 +151,7 @@ class PosteriorDisplay:
         ax = drawing_axes(ax, "PosteriorDisplay.plot", n_panels)
         names = checked_names(self.feature_names, n_panels, "x{}", "feature_names")
         self.line_ = self.band_ = self.images_ = self.data_ = None
-        self.inducing_ = []
+        self.inducing_, self.curves_ = [], []
         if n_panels == 1:
             self._draw_curve(ax, *names)
             self._name_ticks([ax])
@@ -164,6 +174,10 @@ class PosteriorDisplay:
         (x,) = self.grid
         (self.line_,) = ax.plot(x, self.mean, label="mean")
         color = self.line_.get_color()
+        if self.curves is not None:
+            style = {"color": color, "alpha": 0.4, "lw": 0.7, "zorder": 1.5}
+            self.curves_ = ax.plot(x, np.asarray(self.curves).T, **style)
+            self.curves_[0].set_label("means of single rows")
         if self.band is not None:
             lower, upper = np.asarray(self.band).T
             style = {"color": color, "alpha": 0.2, "linewidth": 0}
@@ -204,6 +218,7 @@ class PosteriorDisplay:
         y=None,
         *,
         feature=None,
+        curves=0,
         grid_resolution=200,
         confidence=0.9,
         include_noise=True,
@@ -233,6 +248,11 @@ class PosteriorDisplay:
             The feature to vary, by index or name, where a model has more than it draws; all others
             are held at their medians among ``X``, categories at the commonest. None draws a model
             of one or two features whole.
+
+        curves : int, default=0
+            Number of rows of ``X``, chosen at random, of which the mean is drawn as well while the
+            feature varies: the others stay what they are in the row. Curves that are not parallel
+            tell of a feature whose effect depends on others.
 
         grid_resolution : int, default=200
             Number of grid values of each feature.
@@ -298,6 +318,10 @@ class PosteriorDisplay:
         posterior = posterior_on_grid(
             estimator, grid, part, confidence, include_noise, target, columns, rows_like(X)
         )
+        rows = checked_rows_of_curves(places, curves, part, random_state)
+        if curves:
+            arguments = part, rows, target, columns, rows_like(X)
+            posterior["curves"] = curves_on_grid(estimator, grid, *arguments)
         categories = [column.names for column in shown]
         display = cls(
             tuple(

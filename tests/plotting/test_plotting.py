@@ -465,6 +465,31 @@ def test_posterior_of_one_of_several_features(column):
         PosteriorDisplay.from_estimator(model, frame)
 
 
+def test_posterior_has_curves_of_single_rows():
+    """Each is the mean of a row whose other values stay; parallel ones tell of a sum."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0.0, 4.0, (60, 3))
+    model = SVGPRegressor(n_inducing=15, max_iter=10, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    options = {"feature": 1, "grid_resolution": 7, "random_state": 0}
+    display = PosteriorDisplay.from_estimator(model, X, curves=4, **options)
+    assert display.curves.shape == (4, 7) and len(display.curves_) == 4
+    found = set()
+    for row in X:
+        rows = np.tile(row, (7, 1))
+        rows[:, 1] = display.grid[0]
+        found.add(tuple(np.round(model.predict(rows), 9)))
+    assert {tuple(np.round(curve, 9)) for curve in display.curves} <= found
+    assert display.curves_[0].get_label() == "means of single rows"
+    every = PosteriorDisplay.from_estimator(model, X, curves=100, **options)
+    assert every.curves.shape == (60, 7)
+    for wrong in ({"curves": -1, "feature": 1}, {"curves": 2.5, "feature": 1}, {"curves": True}):
+        with pytest.raises(ValueError, match="'curves' parameter must be a number of rows"):
+            PosteriorDisplay.from_estimator(model, X, **{**options, **wrong})
+    two = SVGPRegressor(n_inducing=5, max_iter=2).fit(X[:, :2], X[:, 0])
+    with pytest.raises(ValueError, match="0 without a 'feature' that varies"):
+        PosteriorDisplay.from_estimator(two, X[:, :2], curves=3)
+
+
 def test_posterior_of_rows_that_lack_values():
     """Ranges, medians and dots are those of what is known; a feature without a value is refused."""
     rng = np.random.default_rng(1)
