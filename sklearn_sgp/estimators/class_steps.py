@@ -144,7 +144,7 @@ class LearnSites(_OfSites):
             found = sites.judge.by_evidence(_apart(other.problem), before)
         else:
             problem = _apart(self.pose(other).problem)
-            start, found = sites.judge.anew(problem, other.engine.plan)
+            start, found = sites.judge.anew(problem, other.engine.plan, sites.own.score)
             other = replace(other, problem=replace(problem, start=start, trace=trace))
         is_better = found.score.mean > before.score.mean
         tell("sites: kernel", [before, found], found if is_better else before, trace)

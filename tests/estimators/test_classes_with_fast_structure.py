@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.likelihoods import Probit
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
@@ -83,6 +84,7 @@ def test_two_classes_have_sites_where_labels_prefer_them(table, least):
 
 
 @FAST
+@pytest.mark.slow
 def test_two_classes_of_more_rows_than_a_group_have_sites():
     """Labels among near rows are held out, and evidence of groups finds the kernel."""
     X, y = checkered(1600, 2, 6005)
@@ -92,6 +94,18 @@ def test_two_classes_of_more_rows_than_a_group_have_sites():
     other = AnytimeSGPClassifier(likelihood="dirichlet", **options).fit(X[:600], y[:600])
     found, before = (one.log_density(X[600:], y[600:]).mean() for one in (model, other))
     assert found > before
+
+
+@FAST
+def test_sites_that_a_bound_leaves_far_behind_are_not_learned(monkeypatch):
+    """Their kernel is looked at, and regressions stay: learning takes most of the time."""
+    X, y = checkered(600, 2, 6005)
+    monkeypatch.setattr(class_sites, "_HOPELESS", -100.0)  # whatever is not far ahead
+    monkeypatch.setattr(class_sites, "learn_from_starts", None)
+    options = {"random_state": 0, "init_size": 400, "n_inducing": 30, "max_iter": 10}
+    model = AnytimeSGPClassifier(**options).fit(X, y)
+    told = {one["candidate"] for one in model.choices_ if one["choice"] == "sites: kernel"}
+    assert told == {"as labels choose", "by their bound"}
 
 
 @FAST

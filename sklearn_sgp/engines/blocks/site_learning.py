@@ -57,6 +57,11 @@ def learn_by_sites(problem, budget):
     sample = SiteLearning(problem)
     if not sample.whole:
         problem = with_variational_start(problem, budget)
+    return learn_from_starts(problem, sample, budget)
+
+
+def learn_from_starts(problem, sample, budget):
+    """Do the same from starts that stand, with groups of a `SiteLearning`."""
     with single_blas_thread():  # groups are small
         starts = default_starts(problem.start)
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
