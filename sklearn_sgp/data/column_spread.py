@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._sampling import fixed_index
+from .._warnings import warn_caller
 from .rows import each_weight
 from .scaling import unit_of
 from .winsorize import MAD
@@ -60,13 +61,26 @@ def near_ends(X, weight):
     return [np.where(is_far, end, sign * np.inf) for end, sign in zip(ends, (-1, 1), strict=True)]
 
 
-def too_far_columns(X):
+def _too_far_columns(X):
     """Return columns in which some numbers are so far that the others are alike beside them."""
     ends = _ends_within_reach(X, None)
     if ends is None:
         return np.zeros(0, dtype=int)
     std, near_std = _mean_std(X, None)[1], _mean_std(X, None, ends)[1]
     return np.flatnonzero((std > 0.0) & (std >= _TOO_FAR * near_std))
+
+
+def warn_of_far_inputs(rows):
+    """Warn of numbers beside which all others of their column are alike."""
+    columns = [] if rows.live_elsewhere else _too_far_columns(rows.X)
+    if len(columns):
+        warn_caller(
+            "Numbers of a column of X should be of one size. Got some that are more than a million "
+            f"times as far from the median as the others, in column {int(columns[0])}: beside them "
+            "the others are alike, and nothing is learned from their differences. Leave such rows "
+            "out, or mark the numbers as missing (NaN).",
+            UserWarning,
+        )
 
 
 def _mean_std(X, weight, ends=None):

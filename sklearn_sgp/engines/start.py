@@ -11,7 +11,7 @@ import numpy as np
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
-from ..data.column_spread import column_mean_spread, too_far_columns
+from ..data.column_spread import column_mean_spread, warn_of_far_inputs
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.missing import NO_MISSING
 from ..data.target_units import UNIT, TargetUnits
@@ -123,7 +123,7 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
         If kernel, noise or inducing inputs are not what they must be.
     """
     center, spread = column_mean_spread(rows.X, rows.observations)
-    _warn_of_far_inputs(rows)
+    warn_of_far_inputs(rows)
     std = np.where(spread > 0.0, spread, 1.0)
     units = _target_units(rows, choices, likelihood)
     kernels = _kernels(rows, choices, likelihood, center, spread, previous, units)
@@ -139,19 +139,6 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     if choices.kernel is None and not choices.has_features:
         first, *others = with_proportions([first, *others], rows, spread, choices, previous)
     return replace(first, alternatives=tuple(others))
-
-
-def _warn_of_far_inputs(rows):
-    """Warn of numbers beside which all others of their column are alike."""
-    columns = [] if rows.live_elsewhere else too_far_columns(rows.X)
-    if len(columns):
-        warn_caller(
-            "Numbers of a column of X should be of one size. Got some that are more than a million "
-            f"times as far from the median as the others, in column {int(columns[0])}: beside them "
-            "the others are alike, and nothing is learned from their differences. Leave such rows "
-            "out, or mark the numbers as missing (NaN).",
-            UserWarning,
-        )
 
 
 def _target_units(rows, choices, likelihood):

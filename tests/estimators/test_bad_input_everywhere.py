@@ -254,6 +254,7 @@ ODD_NUMBERS = {
 
 
 @pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # tiny ones are told of
+@pytest.mark.filterwarnings("ignore:Numbers of a column of X should be of one size")
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # a stream tells what is another world
 @pytest.mark.filterwarnings("ignore:Intervals of 90% should hold")  # not of counts of a billion
 @pytest.mark.parametrize("method", ["first batch", "later batch"])

@@ -100,7 +100,7 @@ def test_two_classes_of_more_rows_than_a_group_have_sites():
 def test_sites_that_a_bound_leaves_far_behind_are_not_learned(monkeypatch):
     """Their kernel is looked at, and regressions stay: learning takes most of the time."""
     X, y = checkered(600, 2, 6005)
-    monkeypatch.setattr(class_sites, "_HOPELESS", -100.0)  # whatever is not far ahead
+    monkeypatch.setattr(class_sites, "_FAR_BEHIND", -100.0)  # whatever is not far ahead
     monkeypatch.setattr(class_sites, "learn_from_starts", None)
     options = {"random_state": 0, "init_size": 400, "n_inducing": 30, "max_iter": 10}
     model = AnytimeSGPClassifier(**options).fit(X, y)
@@ -149,12 +149,11 @@ def test_classes_are_found_as_the_exact_process_finds_them(kind, n_classes):
 
 
 @FAST
-@pytest.mark.parametrize("seed", [0, pytest.param(3, marks=pytest.mark.slow)])
-def test_length_scales_of_three_classes_are_judged_by_all_labels(seed):
+def test_length_scales_of_three_classes_are_judged_by_all_labels():
     """A fifth of 300 labels does not tell how smooth the functions are; all of them in turn do."""
-    X, y = checkered(2300, 3, 3000 + seed)
-    model = SVGPClassifier(random_state=seed).fit(X[:300], y[:300])
-    assert model.log_density(X[300:], y[300:]).mean() > -0.48  # -0.52 and -0.45 by a fifth
+    X, y = checkered(2300, 3, 3003)
+    model = SVGPClassifier(random_state=3).fit(X[:300], y[:300])
+    assert model.log_density(X[300:], y[300:]).mean() > -0.42  # -0.45 by a fifth
     choices = [one["choice"] for one in model.choices_ if one["taken"]]
     assert {"variance, powers of 4", "length scales, powers of 1.5"} <= set(choices)
 

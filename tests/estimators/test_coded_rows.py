@@ -154,7 +154,7 @@ def test_size_in_bytes():
     assert sys.getsizeof(rows) > base.nbytes
 
 
-@pytest.mark.filterwarnings("ignore:max_iter")
+@pytest.mark.filterwarnings("ignore:(max_iter|Numbers of a column of X)")
 def test_inputs_too_far_away():
     """Inputs at which the kernel is not finite are refused, categories or not."""
     X, y = table(150)

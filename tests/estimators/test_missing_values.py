@@ -275,7 +275,8 @@ def test_columns_without_values():
     for name in ("svgp", "vif", "stream", "classifier"):
         model, y = model_of(name, max_iter=5)
         expected = answers(clone(model).fit(constant, y), constant)
-        assert_array_equal(answers(model.fit(table, y), table), expected)
+        found = answers(model.fit(table, y), table)
+        assert_allclose(found, expected, rtol=1e-6, err_msg=name)  # BLAS sums one column more
 
 
 def test_pipelines_and_searches():

@@ -176,8 +176,8 @@ def test_rows_wait_until_ten_have_come(rng):
     assert_array_equal(log_parameters(model), before)
     for one, other in zip(
         model.predict(X, return_std=True), given.predict(X, return_std=True), strict=True
-    ):
-        assert_array_equal(one, other)
+    ):  # rows that wait get no inducing inputs that say next to nothing
+        assert_allclose(one, other, rtol=1e-3, atol=1e-4)
     moved = log_parameters(model.partial_fit(X[529:530], y[529:530])) - before
     most = 0.2 * 10 / 40
     assert 0.0 < np.abs(moved[:-1]).max() <= most + 1e-9

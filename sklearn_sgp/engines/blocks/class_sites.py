@@ -49,7 +49,7 @@ _PLACES, _AROUND, _HELD, _ONE_IN = 48, 300, 50, 4
 # Standard errors by which sites of a kernel that a bound has found are behind regressions, and do
 # not catch up: two draws each of five tables of 1,200 to 3,000 rows had -9.1, -7.5 and -6.0 where
 # sites lost, which took 15 to 35 s to learn, and -4.5 to 1.9 where they won by up to 0.015 nats.
-_HOPELESS = 5.0
+_FAR_BEHIND = 5.0
 # Factor of the weight of a row that regressions do not see.
 _NEXT_TO_NOTHING = 1e-6
 # Nats a row that are missing to a probability of 1, below which nothing is worth a choice. Pairs of
@@ -153,7 +153,7 @@ class LabelsHeldOut:
         start, learned, name = started.start, started.start.parameters, "by their bound"
         score = score_of(problem, learned)
         gain, error = score.gain(own)
-        if gain > -_HOPELESS * error:
+        if gain > -_FAR_BEHIND * error:
             start, learned, _ = learn_from_starts(started, sample, budget)
             learned, name = with_inducing(problem, plan, learned), "by their evidence"
             score = score_of(problem, learned)

@@ -28,8 +28,8 @@ _ANEW_NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 _FADING, _MEMORY = (1.0, 0.99, 0.97, 0.9, 0.75), 0.9
 # Share of a level that a row alone must be able to tell, as division by less says nothing.
 _LEAST_OF_A_LEVEL = 0.1
-# Squared standardised residual that a row counts at most where bands are too narrow.
-_MOST_OF_A_MISS = 16.0
+# Standardised residual that a row counts at most where bands are too narrow.
+_MOST_OF_A_MISS = 4.0
 # What rows count that kernel and noise were learned from, where these are no more than a start.
 _HARDLY = 1e-9
 
@@ -127,10 +127,11 @@ def missed(misses, prediction, usual):
             continue
         covariance, seen = function + np.diag(noise), ~np.isnan(prediction.residual[:, c])
         own = np.diagonal(covariance)
-        near = near_others(residual / np.sqrt(own))
-        squares[seen, c] = np.minimum(near**2, _MOST_OF_A_MISS)
+        std = np.sqrt(own)
+        near, correlation = near_others(residual / std), covariance / std / std[:, None]
+        squares[seen, c] = np.clip(near, -_MOST_OF_A_MISS, _MOST_OF_A_MISS) ** 2
         variance[seen, c] = own
-        independent[c] = len(own) / np.sum(covariance**2 / np.outer(own, own))
+        independent[c] = len(own) / np.sum(correlation**2)
     return misses.joined(squares, variance, usual, independent)
 
 
