@@ -115,10 +115,10 @@ class AtRows(InTheirPlace):
 
 
 class Classes(InTheirPlace):
-    """`AnytimeSGPClassifier`."""
+    """`AnytimeSGPClassifier` by regressions: the kernel of sites is what labels held out choose."""
 
     def _model(self, X):
-        return AnytimeSGPClassifier(**self._settings())
+        return AnytimeSGPClassifier(likelihood="dirichlet", **self._settings())
 
 
 def copied(name, theirs_is, ours, stands_for):
