@@ -56,9 +56,14 @@ def near_ends(X, weight):
     ends = _ends_within_reach(X, weight)
     if ends is None:
         return None
-    std, near_std = _mean_std(X, weight)[1], _mean_std(X, weight, ends)[1]
+    std, near_std = _stds(X, weight, ends)
     is_far = (std > _DOMINATED * near_std) & (std < _TOO_FAR * near_std)
     return [np.where(is_far, end, sign * np.inf) for end, sign in zip(ends, (-1, 1), strict=True)]
+
+
+def _stds(X, weight, ends):
+    """Return deviations of the columns, of all numbers and of those brought to some ends."""
+    return _mean_std(X, weight)[1], _mean_std(X, weight, ends)[1]
 
 
 def _too_far_columns(X):
@@ -66,7 +71,7 @@ def _too_far_columns(X):
     ends = _ends_within_reach(X, None)
     if ends is None:
         return np.zeros(0, dtype=int)
-    std, near_std = _mean_std(X, None)[1], _mean_std(X, None, ends)[1]
+    std, near_std = _stds(X, None, ends)
     return np.flatnonzero((std > 0.0) & (std >= _TOO_FAR * near_std))
 
 

@@ -200,7 +200,7 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
     """
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
     X = part.inputs(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid)))
-    X = rows_of([column.values(places) for column, places in zip(columns, X.T, strict=True)])
+    X = _table(X, columns, rows_of)
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)
@@ -213,13 +213,18 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
     return {"mean": mean.reshape(shape), name: spread.reshape(shape + spread.shape[1:])}
 
 
+def _table(places, columns, rows_of):
+    """Return a table of values for places of all features."""
+    pairs = zip(columns, places.T, strict=True)
+    return rows_of([column.values(own) for column, own in pairs])
+
+
 def curves_on_grid(estimator, grid, part, rows, target, columns, rows_of):
     """Predict a mean for each of some rows, shape (n_rows, n_0), as one feature varies.
 
     ``rows`` are places of all features, of which those of the feature do not matter.
     """
-    X = part.inputs_of(rows, grid[0][:, None])
-    X = rows_of([column.values(places) for column, places in zip(columns, X.T, strict=True)])
+    X = _table(part.inputs_of(rows, grid[0][:, None]), columns, rows_of)
     with nameless_features_allowed():
         model, inputs = final_step(estimator, X)
         mean = model.predict(inputs)

@@ -9,7 +9,7 @@ from ..variational.class_regressions import learns_by_regressions
 from ..variational.class_start import begun_with_regressions, with_iterations_of_regressions
 from ..variational.schedule import run
 from .inducing import NO_PAIRS
-from .rounds import best_of_rounds, chosen, fitted_from, settled, updated
+from .rounds import best_of_rounds, chosen, fitted_from, is_better, settled, updated
 from .shorter_scales import better_start, with_best_units
 
 # Rows of a first batch of several classes whose labels judge. Of four draws of red wine in three
@@ -99,9 +99,7 @@ def _better_of(begin, found, n_iter, rows, old, weight_seen, plan):
         again, more = best_of_rounds(begin, rows, old, weight_seen, plan)
     except np.linalg.LinAlgError:
         return found, n_iter
-    expected = plan.start.space.expected
-    first, second = (one[2] + expected.value(one[0].parameters) for one in (again, found))
-    return again if first > second else found, n_iter + more
+    return again if is_better(plan.start.space, again, found) else found, n_iter + more
 
 
 def _with_inputs(parameters, rows, old, weight_seen, plan):

@@ -91,7 +91,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
                 raise
             break  # what the round before has found is valid
         n_iter += more
-        if best is None or _is_better(space, found, best):
+        if best is None or is_better(space, found, best):
             best = found
         if plan.trace.stopped:
             break
@@ -99,7 +99,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
 
 
-def _is_better(space, found, best):
+def is_better(space, found, best):
     """Return whether a bound, with what the user expects, is higher than another."""
     merits = (value + space.expected.value(one.parameters) for one, _, value in (found, best))
     return next(merits) > next(merits)
