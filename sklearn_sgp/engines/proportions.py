@@ -9,9 +9,7 @@ from ..data.column_spread import near_ends
 from ..kernels._length_scales import scale_places
 from .fingerprints import structure
 
-# Sets of default kernels in which length scales may be learned so.
-_PROPORTIONAL = ("labels", "classes", "proportional")
-# "classes" try that of the columns' ranges, too, if it differs by more than this, the standard
+# The proportion of the columns' ranges is tried if it differs by more than this, the standard
 # deviation of the logarithms. That is 0.11 to 0.18 for cancer, pendigits and oil_flow, 0.39 for
 # elec2 and 0.31 for digits, which have -0.036 nats by ranges, -0.042 by spreads (three draws).
 _OTHER_PROPORTION = 0.2
@@ -24,7 +22,7 @@ _NORMAL = 3.0
 def with_proportions(starts, rows, spread, choices, previous):
     """Let classes have length scales in the proportion of the columns' spreads.
 
-    One number then tells all of them, whatever the units of the columns are. "labels" have a length
+    One number then tells all of them, whatever the units of the columns are. Some have a length
     scale for each column as well, and first, since short fits take the first start without a
     comparison. An earlier fit has chosen, and so has a user who has priors of them.
 
@@ -37,7 +35,7 @@ def with_proportions(starts, rows, spread, choices, previous):
     choices : start.Choices
     previous : Fitted or None
     """
-    if choices.kernel_set not in _PROPORTIONAL or choices.kernel_priors:
+    if not choices.kernel_set.in_proportion or choices.kernel_priors:
         return starts
     spread = np.delete(spread, choices.columns.categorical)
     varies, std = spread > 0.0, np.where(spread > 0.0, spread, 1.0)
@@ -47,11 +45,11 @@ def with_proportions(starts, rows, spread, choices, previous):
     if previous is not None and same_structure(starts[0].kernel, previous):
         is_known = previous.start.in_proportion
         return [_in_proportion(start) if is_known else start for start in starts]
-    if choices.kernel_set == "labels":
+    if choices.kernel_set.tries_own_scales:
         more = [_in_proportion(starts[0], relative)] if choices.learns else []
         return [starts[0], *more, *starts[1:]]
     result = [_in_proportion(start, relative) for start in starts]
-    if choices.kernel_set == "classes" and choices.learns and result[0].in_proportion:
+    if choices.kernel_set.tries_ranges and choices.learns and result[0].in_proportion:
         of_ranges = _relative(column_ranges(rows), std, choices)
         if np.std((of_ranges - relative)[varies]) > _OTHER_PROPORTION:
             result.append(_in_proportion(starts[0], of_ranges))

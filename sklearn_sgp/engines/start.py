@@ -4,7 +4,6 @@ Which of the starts that are made here goes on is chosen by each engine, in its 
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -18,10 +17,10 @@ from ..data.target_units import UNIT, TargetUnits
 from ..kernels._columns import least_columns, with_missing
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import (
+    ONE,
     SHORTER,
-    default_kernels,
+    KernelSet,
     for_targets_of_size,
-    line_kernels,
     starting_length_scale,
     with_categories,
 )
@@ -43,11 +42,8 @@ from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
-from .variational.class_regressions import begins_with_regressions
 from .variational.mixing import starting_mixing
 
-# Default kernels among which fits by near rows choose; see `blocks.candidates`.
-_NUMBERS_FIRST = ("local", "classes")
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
 
@@ -57,7 +53,7 @@ class Choices:
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
     a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``kernel_set`` names default kernels; see `default_kernels`. ``columns`` has the names of the
+    ``kernel_set`` has default kernels. ``columns`` has the names of the
     columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
     is the number of latent functions that outputs mix, None for independent outputs. With
     ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
@@ -73,7 +69,7 @@ class Choices:
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
     learns: bool = True
-    kernel_set: str = "one"
+    kernel_set: KernelSet = ONE
     columns: InputColumns = PLAIN_COLUMNS
     missing: object = NO_MISSING
     n_latent: int | None = None
@@ -153,17 +149,10 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
-    kernel_set = choices.kernel_set if compares else "one"
-    if kernel_set == "labels" and not begins_with_regressions(likelihood):
-        kernel_set = "one"
-    kernels = with_categories(
-        partial(default_kernels, kernel_set=kernel_set),
-        spread,
-        categorical,
-        kernel_set in _NUMBERS_FIRST,
-    )
+    kernel_set = choices.kernel_set if compares else ONE
+    kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.numbers_first)
     if _may_be_lines(rows, choices, likelihood):
-        kernels += line_kernels(spread, center, kernel_set)
+        kernels += kernel_set.lines_of(spread, center)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]

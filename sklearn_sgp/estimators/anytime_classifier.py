@@ -5,6 +5,7 @@ from numbers import Real
 from .._compat import FitProgress, HasMethods, Interval, StrOptions
 from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
+from ..kernels._defaults import CLASSES, PROPORTIONAL
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
@@ -478,7 +479,7 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return {"ties_length_scales": True, "kernel_set": "classes" if near else "proportional"}
+        return {"ties_length_scales": True, "kernel_set": CLASSES if near else PROPORTIONAL}
 
     def _more_attributes(self, fitted):
         names, likelihood = ("alpha_epsilon", "temperature"), fitted.likelihood

@@ -3,6 +3,7 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
+from ..kernels._defaults import LOCAL, ONE
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
 from .chosen import check_same_parameters, previous_fit
@@ -461,4 +462,4 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return {"ties_length_scales": near, "kernel_set": "local" if near else "one"}
+        return {"ties_length_scales": near, "kernel_set": LOCAL if near else ONE}

@@ -19,6 +19,7 @@ from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import BlockModels
 from ..engines.start import start
+from ..kernels._defaults import PROPORTIONAL
 from ..likelihoods._names import (
     check_classes,
     labels_as_targets,
@@ -241,7 +242,7 @@ class EncodeAsRegressions:
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
-            kernel_set="proportional",
+            kernel_set=PROPORTIONAL,
         )
         settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
         seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all

@@ -3,6 +3,7 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
+from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .chosen import check_same_parameters, later_problem, previous_fit
@@ -367,4 +368,4 @@ class SVGPClassifier(SGPClassifier):
             store_batch(self, fitted, fitted.targets)
 
     def _default_kernels(self):
-        return {"ties_length_scales": True, "kernel_set": "labels"}
+        return {"ties_length_scales": True, "kernel_set": LABELS}

@@ -3,6 +3,7 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.variational.partial_fit import scaled_to_total
+from ..kernels._defaults import ONE, SMOOTH
 from ..optimize.momentum import STOCHASTIC
 from ..optimize.progress import Clock
 from . import collections, recipes
@@ -439,6 +440,6 @@ class SVGPRegressor(SGPRegressor):
     def _default_kernels(self):
         return {
             "ties_length_scales": True,
-            "kernel_set": "one" if self.optimizer in STOCHASTIC else "smooth",
+            "kernel_set": ONE if self.optimizer in STOCHASTIC else SMOOTH,
             "learns_means": mixes_outputs(self) and self.normalize_y is True,
         }

@@ -1,5 +1,7 @@
 """Kernels for data about which nothing is said: those among which a fit chooses by evidence."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
 
@@ -43,72 +45,108 @@ def n_varying(spread):
     return max(int(np.count_nonzero(spread)), 1)
 
 
-def default_kernels(spread, kernel_set):
-    """Return the kernels among which a fit chooses by their evidence on some rows.
+def _no_lines(line, rough):
+    return []
+
+
+def _lines(line, rough):
+    return [line]
+
+
+def _rough_lines(line, rough):
+    return [line + rough, line]
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """Kernels among which a fit chooses by their evidence on some rows, and how they are learned.
 
     A short fit takes the first kernel without a comparison. Kernels have a length scale for each
-    column (ARD), which some sets learn in proportion (`engines.proportions`). A component of a sum
-    may vanish, so that the sum includes the kernels of its components.
+    column (ARD). A component of a sum may vanish, so that the sum includes the kernels of its
+    components.
 
     Parameters
     ----------
-    spread : ndarray of shape (d,)
-        Standard deviations of the columns; 0 for a column of one value.
-    kernel_set : str
-        - "one": RBF. Nothing is compared.
-        - "smooth": RBF; Matern-3/2; RBF + Matern-1/2. For sparse regression: inducing inputs follow
-          smooth functions, and functions that are rough in few columns.
-        - "local": RBF + Matern-1/2; Matern-3/2 + Matern-1/2; RBF + Matern-1/2 with shorter length
-          scales. For regression by local models, which can follow functions rough in all columns.
-        - "proportional": RBF. For classes with nothing to compare.
-        - "classes": RBF; then RBF + Matern-1/2, or Matern-3/2 where columns are many. For classes
-          by local models.
-        - "labels": RBF. For classes by inducing inputs.
-        - "wide": RBF + Matern-1/2 with length scales sqrt(d) times as long. For log noise
-          variances: where few inducing inputs explain little of the prior's variance in many
-          columns, the bound is best at variance 0, and stays there. The rough part follows steps
-          (noise times 10 within 1 % of the range, 3,000 rows: largest error of its deviation beyond
-          that .45 instead of 1.22; ten fits of five tables within .002 nats).
-
-    Returns
-    -------
-    kernels : list of Kernel
+    kernels_of : callable
+        ``kernels_of(spread)``: a list of kernels, from the standard deviations of the columns, 0
+        for a column of one value.
+    with_lines : callable
+        ``with_lines(line, rough)``: kernels with straight lines in the place of the smooth part,
+        for tables with a trend, from these two parts. Lines alone come last.
+    numbers_first : bool
+        Whether a kernel of the numbers is chosen before categories are looked at.
+    in_proportion : bool
+        Whether length scales may be learned in a common proportion (`engines.proportions`).
+    tries_own_scales : bool
+        Whether they are also learned each for itself, and first. That is for labels, which are
+        first learned by regressions.
+    tries_ranges : bool
+        Whether the proportion may be that of the columns' ranges.
     """
-    if kernel_set == "wide":
-        share = np.sqrt(n_varying(spread))
-        rough = scaled(Matern, spread, _ROUGH_VARIANCE, share, nu=0.5)
-        return [scaled(RBF, spread, share=share) + rough]
+
+    kernels_of: Callable
+    with_lines: Callable = _no_lines
+    numbers_first: bool = False
+    in_proportion: bool = False
+    tries_own_scales: bool = False
+    tries_ranges: bool = False
+
+    def lines_of(self, spread, center):
+        """Return kernels with straight lines through the columns' means, if the set has any."""
+        length_scale = starting_length_scale(spread)
+        line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
+        return self.with_lines(line, _rough(spread))
+
+
+def _smooth(spread):
+    return [scaled(RBF, spread)]
+
+
+def _rough(spread):
+    return scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
+
+
+def _smooth_or_middle(spread):
     smooth = scaled(RBF, spread)
-    if kernel_set in ("one", "proportional", "labels"):
-        return [smooth]
-    middle, rough = scaled(Matern, spread, nu=1.5), scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
-    if kernel_set == "smooth":
-        return [smooth, middle, smooth + rough]
-    if kernel_set == "classes":
-        return [smooth, smooth + rough if n_varying(spread) <= _MOST_ARD_COLUMNS else middle]
+    return [smooth, scaled(Matern, spread, nu=1.5), smooth + _rough(spread)]
+
+
+def _rough_in_all(spread):
+    smooth, middle, rough = scaled(RBF, spread), scaled(Matern, spread, nu=1.5), _rough(spread)
     short = scaled(Matern, spread, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
 
 
-def line_kernels(spread, center, kernel_set):
-    """Return kernels with straight lines in the place of the smooth part, for tables with a trend.
+def _smooth_or_rough(spread):
+    smooth = scaled(RBF, spread)
+    if n_varying(spread) <= _MOST_ARD_COLUMNS:
+        return [smooth, smooth + _rough(spread)]
+    return [smooth, scaled(Matern, spread, nu=1.5)]
 
-    Parameters
-    ----------
-    spread, center : ndarray of shape (d,)
-        Standard deviations of the columns, 0 for a column of one value, and means.
-    kernel_set : str
-        As of `default_kernels`.
 
-    Returns
-    -------
-    kernels : list of Kernel
-        Lines alone come last; none where a set has no such kernels.
-    """
-    length_scale = starting_length_scale(spread)
-    line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
-    rough = scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
-    return {"smooth": [line], "local": [line + rough, line]}.get(kernel_set, [])
+def _longer(spread):
+    share = np.sqrt(n_varying(spread))
+    rough = scaled(Matern, spread, _ROUGH_VARIANCE, share, nu=0.5)
+    return [scaled(RBF, spread, share=share) + rough]
+
+
+# Nothing is compared.
+ONE = KernelSet(_smooth)
+# Sparse regression: inducing inputs follow smooth functions, and functions rough in few columns.
+SMOOTH = KernelSet(_smooth_or_middle, _lines)
+# Regression by local models, which can follow functions rough in all columns.
+LOCAL = KernelSet(_rough_in_all, _rough_lines, numbers_first=True)
+# Classes with nothing to compare.
+PROPORTIONAL = KernelSet(_smooth, in_proportion=True)
+# Classes by local models; Matern-3/2 where columns are many.
+CLASSES = KernelSet(_smooth_or_rough, numbers_first=True, in_proportion=True, tries_ranges=True)
+# Classes by inducing inputs.
+LABELS = KernelSet(_smooth, in_proportion=True, tries_own_scales=True)
+# Log noise variances: length scales are sqrt(d) times as long. Where few inducing inputs explain
+# little of the prior's variance in many columns, the bound is best at variance 0, and stays there.
+# The rough part follows steps (noise times 10 within 1 % of the range, 3,000 rows: largest error of
+# its deviation beyond that .45 instead of 1.22; ten fits of five tables within .002 nats).
+WIDE = KernelSet(_longer)
 
 
 def scaled(make, spread, variance=1.0, share=1.0, **options):

@@ -14,6 +14,7 @@ from ..engines.start import Choices, start
 from ..engines.variational import schedule
 from ..engines.variational.inference import SiteInference
 from ..engines.variational.schedule import LARGEST_WEIGHT
+from ..kernels._defaults import WIDE
 from ..objectives.sites import UnboundedSitesError
 from ..optimize import time_shares
 from ..optimize.progress import Clock, Trace
@@ -85,7 +86,7 @@ def _started(given, prior, log_noise, of_squares, before):
         inducing="kmeans",
         optimize_inducing=False,
         ties_length_scales=True,
-        kernel_set="wide",
+        kernel_set=WIDE,
         learns=given.learns,
         columns=given.start.columns,
     )

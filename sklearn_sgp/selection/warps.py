@@ -122,7 +122,6 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
         missing=NO_MISSING,
         optimize_inducing=False,
         learns=False,
-        kernel_set="one",
     )
     learns, t, noise = settings.optimizer is not None, y.shape[1], choices.noise_variance
     noise = [noise] * t if noise is None else np.broadcast_to(checked_noise(noise, t), t).tolist()

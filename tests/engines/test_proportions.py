@@ -6,6 +6,7 @@ import pytest
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.proportions import column_ranges, column_spreads
 from sklearn_sgp.engines.start import Choices, start
+from sklearn_sgp.kernels._defaults import CLASSES, PROPORTIONAL
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.optimize.parameters import Group
 
@@ -79,19 +80,19 @@ def begun(X, kernel_set):
 def test_rare_values_are_tried_in_proportion_to_ranges(rng):
     """A pixel that is black but for a few rows: by its spread first, by its range in one start."""
     X = np.column_stack([rng.uniform(0.0, 16.0, 2000), 16.0 * (np.arange(2000) % 1000 == 0)])
-    starts, scales = begun(X, "classes")
+    starts, scales = begun(X, CLASSES)
     assert len(starts) == 3 and len(scales) == 2
     assert scales[0][1] < 0.75
     np.testing.assert_allclose(scales[1], 1.0, rtol=1e-3)
     for units in ([1.0, 1e3], [1e-6, 1.0]):  # the same rows in other units
-        _, others = begun(X * units, "classes")
+        _, others = begun(X * units, CLASSES)
         for one, other in zip(scales, others, strict=True):
             np.testing.assert_allclose(other, one * np.array(units) / units[0], rtol=1e-9)
 
 
 def test_ranges_that_say_the_same_are_no_start(rng):
-    """Columns of one shape have one proportion, and others than "classes" have no choice."""
-    starts, scales = begun(rng.uniform(size=(2000, 3)) * [1.0, 5.0, 9.0], "classes")
+    """Columns of one shape have one proportion, and other sets have no choice."""
+    starts, scales = begun(rng.uniform(size=(2000, 3)) * [1.0, 5.0, 9.0], CLASSES)
     assert len(starts) == 2 and len(scales) == 1
     X = np.column_stack([rng.uniform(size=900), np.arange(900) % 90 == 0])
-    assert len(begun(X, "proportional")[0]) == 1
+    assert len(begun(X, PROPORTIONAL)[0]) == 1

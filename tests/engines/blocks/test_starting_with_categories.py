@@ -8,10 +8,11 @@ from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.blocks.candidates import begins_with_categories, has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
+from sklearn_sgp.kernels._defaults import LOCAL, ONE, SMOOTH
 from sklearn_sgp.likelihoods import Gaussian
 
 
-def starts_of(rng, categorical, kernel_set="local"):
+def starts_of(rng, categorical, kernel_set=LOCAL):
     """Starts of default kernels for 60 rows of two numbers and two codes."""
     X = np.column_stack([rng.uniform(0.0, 3.0, (60, 2)), np.arange(60) % 4, np.arange(60) % 3])
     rows = Rows(X, np.sin(X[:, :1]), None, np.zeros(1), np.ones(1))
@@ -59,7 +60,7 @@ def test_short_length_scales_are_tried_without_categories(rng):
     assert (last.parameters.theta < numbers[0].parameters.theta).any()
 
 
-@pytest.mark.parametrize("kernel_set", ["one", "smooth"])
+@pytest.mark.parametrize("kernel_set", [ONE, SMOOTH])
 def test_other_fits_compare_kernels_with_categories_alone(rng, kernel_set):
     """Where no numbers come first, or none are compared, all kernels have categories."""
     _, _, starts = starts_of(rng, (2,), kernel_set)

@@ -10,6 +10,7 @@ from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.engines.blocks import candidates, composite_learning
 from sklearn_sgp.engines.blocks.candidates import best_start, has_categories
 from sklearn_sgp.engines.start import Choices, default_starts, start
+from sklearn_sgp.kernels._defaults import LOCAL
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.budget import Budget
@@ -22,7 +23,7 @@ def problem(rng):
     empty = problem_of(X, np.sin(X[:, 0]), kernel=None, optimizer="auto")
     columns = InputColumns(None, (2,), (tuple(range(5)),))
     choices = Choices(
-        None, 5, "kmeans", True, None, (1e-6, 1e3), True, kernel_set="local", columns=columns
+        None, 5, "kmeans", True, None, (1e-6, 1e3), True, kernel_set=LOCAL, columns=columns
     )
     begun = start(empty.rows, choices, Gaussian(), np.random.RandomState(0))
     return replace(empty, start=begun)

@@ -16,6 +16,7 @@ from sklearn_sgp.engines.start import Choices, default_starts, start
 from sklearn_sgp.engines.variational import candidates
 from sklearn_sgp.engines.variational.candidates import likely_starts
 from sklearn_sgp.engines.variational.inference import inference_for
+from sklearn_sgp.kernels._defaults import SMOOTH
 from sklearn_sgp.likelihoods import Gaussian, StudentT
 from sklearn_sgp.optimize.progress import Clock, Trace
 
@@ -40,7 +41,7 @@ def make_problem(rows, likelihood=None, n_inducing=12, **settings):
     rng = np.random.RandomState(0)
     bounds = (1e-6, 1e3)
     choices = Choices(
-        None, n_inducing, "kmeans", True, noise_variance_bounds=bounds, kernel_set="smooth"
+        None, n_inducing, "kmeans", True, noise_variance_bounds=bounds, kernel_set=SMOOTH
     )
     started = start(rows, choices, likelihood, rng)
     inference = inference_for(likelihood, 1)

@@ -15,10 +15,10 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.base import Fitted
 from sklearn_sgp.engines.start import (
     Choices,
-    default_kernels,
     start,
     starting_length_scale,
 )
+from sklearn_sgp.kernels._defaults import ONE
 from sklearn_sgp.likelihoods import Gaussian, Poisson, StudentT
 
 KERNEL = ConstantKernel(2.0, (0.1, 10.0)) * RBF([0.5, 3.0], (0.01, 100.0))
@@ -53,7 +53,7 @@ def names_of(space):
 def test_default_kernel(d):
     """The default kernel starts within its bounds, length scales in units of the inputs' spread."""
     std = np.geomspace(1e-6, 1e6, d)
-    (kernel,) = default_kernels(std, "one")
+    (kernel,) = ONE.kernels_of(std)
     assert_allclose(np.exp(kernel.theta), [1.0, *(std * np.sqrt(d))])
     assert_allclose(starting_length_scale(std), std * np.sqrt(d))
     assert (kernel.bounds[:, 0] < kernel.theta).all()
