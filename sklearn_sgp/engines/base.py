@@ -167,7 +167,7 @@ class Problem:
     ----------
     start : Start or None
         None where the engine finds it from the rows.
-    inference : inference.ConjugateInference, inference.SiteInference or None
+    inference : variational.base.Inference or None
         None where the engine finds q(u) in its own way.
     n_samples : int or None
         Rows before repeated ones were merged; None for as many as there are.

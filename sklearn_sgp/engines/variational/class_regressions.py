@@ -1,6 +1,5 @@
 """The inference with which kernel and inducing inputs of several classes are learned.
 
-It answers what `schedule` and `candidates` ask of an inference while they learn (see `inference`).
 The last q(u) is not its business.
 """
 
@@ -14,7 +13,7 @@ from .inference import in_measured_units
 
 
 class RegressionInference:
-    """Regressions of classes (docs/theory.md, section 14).
+    """The `LearningInference` of regressions of classes (docs/theory.md, section 14).
 
     Parameters
     ----------
@@ -41,8 +40,6 @@ class RegressionInference:
         self.held_out, self.weight = held_out, weight
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Return space with units for L-BFGS, and the objective; see `ConjugateInference`."""
-
         def optimal(prior, sample):
             return ClassRegressions(sample, self.likelihood, n_jobs).optimal_q(prior)[0]
 

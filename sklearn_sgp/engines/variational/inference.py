@@ -1,22 +1,12 @@
 """How q(u) is found: what of a fit depends on the likelihood.
 
 A conjugate likelihood, Gaussian noise, has its optimal q(u) in closed form. Any other has its q(u)
-found by natural-gradient iterations on sites. Both kinds answer the same questions, so that stages,
-minibatch steps and `partial_fit` are written once:
-
-    objective          the bound that L-BFGS follows, and units for its variables
-    densities          log densities of rows that nothing is learned from
-    selection_score    by what default kernels are compared
-    posterior          the last q(u), from all rows
-    pass_task          a task of known cost, from which the cost of the last q(u) follows
-    first_q, under     q(u) before any data, and under another prior, in suitable coordinates
-    minibatch          an estimate of the bound, its gradient and the natural-gradient target
-    add                q(u) with the information of more rows
+found by natural-gradient iterations on sites. Both answer the questions of `MinibatchInference`,
+so that stages, minibatch steps and `partial_fit` are written once.
 """
 
 import time
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +23,7 @@ from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch
 from ...optimize.input_units import with_input_units
 from ...predict.inducing import InducingPoints
 from ..exact import exact_fit, exact_objective
+from .base import Added
 from .scalars import RowScalars
 
 _UNIT_ROWS = 8192
@@ -41,17 +32,6 @@ _SITE_PASSES = 4
 # Gains of the bound, in nats a row, with which iterations for q(u) end: during learning, where the
 # gradient is off by the root of it, and at last.
 INNER_TOL, FINAL_TOL = 1e-6, 1e-9
-
-
-class Added(NamedTuple):
-    """q(u) after some rows were added, the estimate of the bound, and how to get its gradient.
-
-    ``scalars`` (`RowSums`) are those of the rows, None where no collapsed bound needs them.
-    """
-
-    q: object
-    terms: object
-    scalars: object
 
 
 def inference_for(likelihood, n_outputs, tol=INNER_TOL):
@@ -75,7 +55,7 @@ def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     Parameters
     ----------
     space, parameters, rows, delta, has_learned
-        As of `ConjugateInference.objective`.
+        As of `Inference.objective`.
     optimal : callable
         ``optimal(prior, sample)`` returns the q(u) of some rows.
     """
@@ -97,7 +77,7 @@ def with_learned_input_units(space, parameters, q):
 
 
 class RowInference:
-    """Base of both kinds of inference: rows are independent given u."""
+    """Base of both kinds of `MinibatchInference`: rows are independent given u."""
 
     @staticmethod
     def predictor(posterior, noise_variance):
@@ -118,25 +98,6 @@ class ConjugateInference(RowInference):
         self.likelihood, self.n_outputs = likelihood, n_outputs
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Return space with units for a run of L-BFGS, and its objective.
-
-        Parameters
-        ----------
-        parameters : Parameters
-            Where the run begins.
-        delta : float
-            Jitter in units of the kernel.
-        has_learned : bool
-            Whether something has been learned before.
-        deadline : float
-            Reading of time.perf_counter() at which the run should be over.
-
-        Returns
-        -------
-        space : ParameterSpace
-        objective : callable
-            ``objective(parameters) -> (value, Gradient)``.
-        """
         exact = exact_objective(space, parameters, rows)
         if exact is not None:
             return space, exact
@@ -151,15 +112,6 @@ class ConjugateInference(RowInference):
         return space, partial(collapsed_bound, rows=rows, delta=delta, **options)
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
-        """Return the selection score of learned parameters, to compare kernels by.
-
-        Parameters
-        ----------
-        value : float
-            The bound.
-        bic_penalty : float
-            Of the parameters of the kernel, in the same nats.
-        """
         return value - bic_penalty
 
     @staticmethod
@@ -169,17 +121,12 @@ class ConjugateInference(RowInference):
         return optimal_q(prior, Pieces.of_rows(rows, n_jobs=n_jobs), s2, coordinates)
 
     def densities(self, prior, parameters, rows, others, n_jobs):
-        """Return log densities (n,) of other rows, given those that were learned from.
-
-        Noise counts as the same everywhere.
-        """
         q = self._optimal_q(prior, parameters, rows, n_jobs)[0].posterior
         mean, variance = q.mean_variance(np.asarray(others.X, dtype=np.float64))
         moments = mean, np.broadcast_to(variance, mean.shape), parameters.noise_variance
         return self.likelihood.log_predictive_density(others.targets, *moments)
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
-        """Return a task on a sample, and how many of it the last q(u) takes for each row."""
         coordinates = choose_coordinates(rows, prior, parameters.noise_variance)
 
         def task():
@@ -200,7 +147,6 @@ class ConjugateInference(RowInference):
     # ---- Minibatches
 
     def first_q(self, prior, parameters, rows, settings):
-        """Return q(u) before any data."""
         if np.ndim(parameters.noise_variance):
             return Posterior.at_prior(prior, self.n_outputs, self.n_outputs)
         q = Whitened(Posterior.at_prior(prior, self.n_outputs))
@@ -222,7 +168,7 @@ class ConjugateInference(RowInference):
         return q if isinstance(q, coordinates) else coordinates.from_posterior(q.posterior)
 
     def minibatch(self, q, parameters, batch, scale, with_inputs, n_jobs=None):
-        """Return `MinibatchTerms` of a batch whose rows count ``scale`` times.
+        """Return the terms of a batch.
 
         ``q`` is a `Posterior` if each output has a noise variance, else in coordinates.
         """
@@ -239,23 +185,6 @@ class ConjugateInference(RowInference):
         """Remember nothing: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
-        """Update q(u) with more rows.
-
-        Parameters
-        ----------
-        scale : float
-            Number of all rows, these included, divided by that of these rows.
-        is_new : bool
-            Whether the rows are added to those before; else q(u) moves by ``natural_step`` towards
-            what the rows ask for, as if they stood for all.
-        gradient : {None, False, True}
-            None where no terms are wanted; else whether their gradient has the part in Z.
-
-        Returns
-        -------
-        added : Added
-            The terms are those at the new q(u).
-        """
         prior, s2 = posterior.prior, parameters.noise_variance
         sums = row_sums(prior.kernel, prior.Z, prior.L_inv, Pieces.of_rows(rows, n_jobs=n_jobs))
         asked = Whitened.from_sums(prior, sums.gram, sums.cross, s2).posterior
@@ -270,18 +199,16 @@ class ConjugateInference(RowInference):
         return Added(posterior, terms, sums)
 
     def bound(self, posterior, parameters, scalars):
-        """Compute the collapsed bound from the scalar sums of all rows."""
         q = Separate.from_posterior(posterior)
         return collapsed_value(q, scalars, parameters.noise_variance) + scalars.constant
 
     def estimate(self, posterior, parameters, rows, scale, terms):
-        """Estimate of the bound for all rows from the last ones."""
         q = self._in_coordinates(posterior, parameters)
         return self.minibatch(q, parameters, rows, scale, False).value
 
 
 class SiteInference(RowInference):
-    """Any likelihood, by natural-gradient iterations; methods as those of `ConjugateInference`.
+    """Any likelihood, by natural-gradient iterations.
 
     Parameters
     ----------

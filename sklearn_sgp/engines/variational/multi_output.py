@@ -1,4 +1,4 @@
-"""How q(u) of mixed latent functions is found; methods as those of `ConjugateInference`."""
+"""How q(u) of mixed latent functions is found."""
 
 from ...factors.multi_output import OutputScalars, outputs_by_rows
 from ...objectives.multi_output import (
@@ -10,11 +10,12 @@ from ...objectives.multi_output import (
     without_means,
 )
 from ...predict.multi_output import MixedOutputs
-from .inference import Added, ConjugateInference, in_measured_units
+from .base import Added
+from .inference import ConjugateInference, in_measured_units
 
 
 class CoregionalisedInference:
-    """Gaussian noise and mixed latent functions: the optimal q(u) takes one pass."""
+    """The `Inference` of Gaussian noise and mixed latent functions: q(u) takes one pass."""
 
     cost = last_cost = 1
     kept = None  # no q(u) has to be remembered
@@ -64,11 +65,9 @@ class CoregionalisedInference:
         return Added(posterior, None, OutputScalars.of(rows, sums, patterns))
 
     def bound(self, posterior, parameters, scalars):
-        """Compute the collapsed bound from the scalar sums of all rows."""
         return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
 
     def estimate(self, posterior, parameters, rows, scale, terms):
-        """Estimate of the bound for all rows from the last ones."""
         _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
         scalars = OutputScalars.of(rows, sums, patterns)
         s2 = noise_of_outputs(parameters)

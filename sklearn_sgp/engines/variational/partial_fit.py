@@ -236,7 +236,7 @@ class _BatchSteps:
         self.adam, self.n_free = None, len(self.space.pack(self.parameters))
 
     def add(self, piece, gradient=None):
-        """Change q(u) by some rows; ``gradient`` as in `ConjugateInference.add`."""
+        """Change q(u) by some rows; ``gradient`` as in `Inference.add`."""
         self.n_added += len(piece)
         n_samples = self.before.n_samples + self.n_added if self.is_new else self.total_samples
         self.piece, self.scale = piece, n_samples / len(piece)
