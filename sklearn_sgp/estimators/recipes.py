@@ -13,7 +13,7 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
-- ``VouchForMean([BeginPlain(), ScaleTargets(), PlanBlocks(), PoseProblem(), Shorten(), Learn()])``:
+- ``VouchForMean([BeginPlain(), ScaleTargets(), PlanBlocks(), PoseProblem(), Shorten(), ...])``:
   left-out rows compare that with a second fit, of the plain mean, and say which mean is told.
 - ``TellDoubt``: a warning, where bands did not hold what they should.
 """
@@ -33,7 +33,7 @@ from ..likelihoods._names import (
 )
 from .block_plan import by_regressions, uses_near_rows
 from .class_steps import CalibrateSites, as_regressions, sites_if_better
-from .mean_steps import BeginPlain, Shorten, VouchForMean
+from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
 from .steps import (
@@ -129,17 +129,17 @@ def _with_noise(model, likelihood, engine_steps, choose=None, combines=True):
     """
     learn = [AlternateNoise(Learn()), ScaleVariances()]
     if warps_targets(likelihood):
-        with_own_kernel = _plain_mean(model, engine_steps, choose, learns=True)
-        with_same_kernel = _plain_mean(model, engine_steps, choose, learns=False)
-        learn.append(VouchForMean(with_own_kernel, with_same_kernel, combines))
+        goes_on = PoseProblem(model, noise_apart=True, choose=choose, goes_on=True)
+        begins = PoseProblem(model, noise_apart=True, choose=choose)
+        ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)], [begins]
+        learn.append(VouchForMean(*(_plain(model, engine_steps, way) for way in ways), combines))
     return [*learn, TellDoubt()]
 
 
-def _plain_mean(model, engine_steps, choose, learns):
+def _plain(model, engine_steps, pose):
     """List what the second fit does, with Gaussian noise and targets that are not warped."""
     scale = ScaleTargets(model, warps=False)
-    pose = PoseProblem(model, noise_apart=True, choose=choose, goes_on=True)
-    return [BeginPlain(), scale, *engine_steps, pose, Shorten(learns), Learn()]
+    return [BeginPlain(), scale, *engine_steps, *pose, LearnInSilence(), Learn()]
 
 
 def anytime_regressor(model, previous, merges, live_elsewhere=False):

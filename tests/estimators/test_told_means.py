@@ -28,6 +28,14 @@ def tails(n, seed=0):
     return X, np.sinh(np.sin(2.0 * X[:, 0]) + 0.7 * noise)
 
 
+def steps(n, seed=0):
+    """A step and waves, with noise in proportion to them."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 1.0, (n, 2))
+    f = 1.0 + np.where(X[:, 0] > 0.5, 12.0, 0.0) + 3.0 * np.sin(9.0 * X[:, 1]) ** 2
+    return X, f * (1.0 + 0.02 * rng.normal(size=n))
+
+
 def test_least_squares_decide():
     """The share is that of least squares, from 0 to 1, and 1 where that gains hardly anything."""
     rng = np.random.default_rng(0)
@@ -150,8 +158,31 @@ def test_the_other_mean_goes_on_from_the_kernel_that_was_learned(monkeypatch):
     X, y = tails(400)
     model = AnytimeSGPRegressor(n_inducing=30, random_state=0, likelihood="auto").fit(X, y)
     assert not model._fitted.targets.keeps_means
-    other = posed[-1]
+    (other,) = (one for one in posed if one.settings.max_iter == mean_steps._ITERATIONS)
     assert other.start.alternatives == ()
-    assert other.settings.max_iter == mean_steps._ITERATIONS
     learned = model._fitted.parameters.values["theta"]
     assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "is_scratch"), [(0, False), (7, True)])
+def test_where_the_other_mean_is_told_it_is_also_learned_from_scratch(
+    monkeypatch, seed, is_scratch
+):
+    """Of few rows: what the default learns, if left-out rows prefer its mean."""
+    judged, of = [], mean_steps._Judged.against
+
+    def recorded(self, reference):
+        judged.extend([self, of(self, reference)])
+        return judged[-1]
+
+    monkeypatch.setattr(mean_steps._Judged, "against", recorded)
+    X, y = steps(200, seed)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0)
+    auto = clone(model).set_params(likelihood="auto").fit(X, y)
+    default = model.fit(X, y)._fitted.parameters.values["theta"]
+    short, scratch = judged
+    assert_allclose(scratch.reference.fitted.parameters.values["theta"], default, rtol=1e-6)
+    best = scratch if is_scratch else short
+    assert best.error_of_reference == min(one.error_of_reference for one in judged)
+    told = auto._fitted.told_mean.reference.parameters.values["theta"]
+    assert_allclose(told, best.reference.fitted.parameters.values["theta"], rtol=1e-12)
