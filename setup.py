@@ -69,7 +69,8 @@ def write_blas_int():
         declaration = "from scipy.linalg.cython_blas cimport blas_int"
     else:
         declaration = "ctypedef int blas_int"
-    said = "".join(f"# {name}: {value}\n" for name, value in DIRECTIVES.items())
+    shapes = {**DIRECTIVES, "shared": SHARED.name}
+    said = "".join(f"# {name}: {value}\n" for name, value in shapes.items())
     text = f"# Written by setup.py: Cython {Cython.__version__}\n{said}{declaration}\n"
     path = CORE / "_blas_int.pxi"
     is_new = not path.exists() or path.read_text(encoding="utf-8") != text
