@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core import _linalg as la
-from .._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, triangular_inverse
+from .._linalg import NotPositiveDefiniteError, cholesky, inner_of_lower, triangular_inverse
 
 # Least precision of a site: nothing, beside what near rows say of any function.
 LEAST_PRECISION = 1e-7
@@ -100,6 +100,8 @@ class Approximation(NamedTuple):
     Attributes
     ----------
     sites : Sites
+    following : Sites
+        Where sweeps would go on: nearer to the fixed point where these were too few.
     evidence : float
         Expectation propagation's logarithm of the probability of the targets; of rows whose sites
         are held the integral of these.
@@ -110,24 +112,25 @@ class Approximation(NamedTuple):
         by; 0 where they are held.
     slope : ndarray of shape (n,)
         The posterior mean is K slope.
-    L : ndarray of shape (n, n)
-        Cholesky factor of I + W^(1/2) K W^(1/2).
+    L_inv : ndarray of shape (n, n)
+        Inverse of the Cholesky factor of I + W^(1/2) K W^(1/2).
     root : ndarray of shape (n,)
         W^(1/2).
     """
 
     sites: Sites
+    following: Sites
     evidence: float
     cavity: tuple
     log_scale: np.ndarray
     slope: np.ndarray
-    L: np.ndarray
+    L_inv: np.ndarray
     root: np.ndarray
 
     @property
     def cotangent(self):
         """Derivative of the evidence in K at fixed sites, (n, n): (slope slope^T - R) / 2."""
-        R = inverse_from_cholesky(self.L)
+        R = inner_of_lower(self.L_inv)
         R *= -0.5 * self.root
         R *= self.root[:, None]
         R += 0.5 * np.outer(self.slope, self.slope)
@@ -167,17 +170,16 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
         cavity = posterior.without(sites)
         moments = observed.tilted(likelihood, cavity)
         change = np.inf if before is None else posterior.change(before)
+        used = sites
         if change <= tol * step:
             break
         step, last, before = _next_step(step, change, last), change, posterior
-        used, sites = sites, moved(sites, step, cavity, moments, observed.held)
-    else:
-        sites = used
-    scale = posterior.log_scale(sites, cavity, moments.log_integral, observed)
-    evidence = posterior.log_integral(sites, observed) + float(scale.sum())
+        sites = moved(used, step, cavity, moments, observed.held)
+    scale = posterior.log_scale(used, cavity, moments.log_integral, observed)
+    evidence = posterior.log_integral(used, observed) + float(scale.sum())
     if not np.isfinite(evidence):
         raise NotPositiveDefiniteError("the evidence of near rows is not finite")
-    return Approximation(sites, evidence, cavity, scale, *posterior[2:])
+    return Approximation(used, sites, evidence, cavity, scale, *posterior[2:5])
 
 
 def _next_step(step, change, last):
@@ -207,13 +209,17 @@ def moved(sites, step, cavity, moments, held):
 
 
 class _Posterior(NamedTuple):
-    """The posterior of a group, given its sites; `Approximation` has the attributes."""
+    """The posterior of a group, given its sites; `Approximation` has the attributes.
+
+    ``log_root`` is the logarithm of the root of a determinant, that of I + W^(1/2) K W^(1/2).
+    """
 
     mean: np.ndarray
     variance: np.ndarray
     slope: np.ndarray
-    L: np.ndarray
+    L_inv: np.ndarray
     root: np.ndarray
+    log_root: float
 
     @classmethod
     def of(cls, K, prior, repeats, sites):
@@ -234,7 +240,7 @@ class _Posterior(NamedTuple):
             explained = np.einsum("ij,ij->j", A, A)
             least = np.finfo(float).eps * prior[~known]
             variance[~known] = np.maximum(prior[~known] - explained, least)
-        return cls(K @ slope, variance, slope, L, root)
+        return cls(K @ slope, variance, slope, L_inv, root, float(np.log(np.diagonal(L)).sum()))
 
     def without(self, sites):
         """Return means and variances without one site of each row."""
@@ -250,7 +256,7 @@ class _Posterior(NamedTuple):
     def log_integral(self, sites, observed):
         """Return the logarithm of the integral of prior and sites."""
         b = observed.repeats * sites.shift
-        return 0.5 * float(b @ self.mean) - float(np.log(np.diagonal(self.L)).sum())
+        return 0.5 * float(b @ self.mean) - self.log_root
 
     def log_scale(self, sites, cavity, log_integral, observed):
         """Return the scales with which cavity and sites have the integrals that the rows ask for.

@@ -156,7 +156,7 @@ def _value(group, sites, kernel, likelihood, *limits):
     for c in range(group.y.shape[1]):
         both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
         value += _difference(both)
-        ended.append([each.sites for _, each in both])
+        ended.append([each.following for _, each in both])
     return value, None, ended
 
 
@@ -171,7 +171,7 @@ def _predicted(group, sites, kernel, likelihood, tol, sweeps):
         found.append(propagate(K_before, observed, likelihood.for_output(c), begin, *limits))
         moments.append(_at_others(K, found[-1].sites, group.counts[:k]))
     moments = tuple(np.column_stack(columns) for columns in zip(*moments, strict=True))
-    return sum(one.evidence for one in found), moments, [one.sites for one in found]
+    return sum(one.evidence for one in found), moments, [one.following for one in found]
 
 
 def _at_others(K, sites, counts):
@@ -195,7 +195,7 @@ def _with_gradient(group, sites, kernel, likelihood, *limits):
     for c in range(group.y.shape[1]):
         both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
         value += _difference(both)
-        ended.append([each.sites for _, each in both])
+        ended.append([each.following for _, each in both])
         for sign, each in both:
             k = len(each.root)
             K_bar[:k, :k] += sign * each.cotangent
@@ -225,7 +225,7 @@ def _both(K, group, c, likelihood, sites, tol, sweeps):
     whole = propagate(K, observed, likelihood, begins[0], *limits)
     if not k:
         return [(1.0, whole)]
-    begin = whole.sites.select(slice(k)) if sites is None else begins[1]
+    begin = whole.following.select(slice(k)) if sites is None else begins[1]
     K_before = np.ascontiguousarray(K[:k, :k])
     before = propagate(K_before, observed.select(slice(k)), likelihood, begin, *limits)
     return [(1.0, whole), (-1.0, before)]

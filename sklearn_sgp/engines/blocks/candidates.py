@@ -88,7 +88,7 @@ def best_start(problem, sample, starts, budget):
     begins, values, n_iter = result
     if sample.has_labels:  # rounds have as many neighbours as trials
         return *begins[0], values[0], n_iter
-    is_clear = len(values) == 1 or _is_clear(*values[:2])
+    is_clear = len(values) == 1 or not sample.has_finalists or _is_clear(*values[:2])
     if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
         return *begins[0], None, n_iter
     begins, values, more = _best_of(

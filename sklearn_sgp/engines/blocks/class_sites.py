@@ -77,7 +77,7 @@ class LabelsHeldOut:
 
     def __init__(self, problem, parameters):
         rows, rng, self.n_jobs = problem.rows, problem.rng, problem.settings.n_jobs
-        self.n_rows = len(rows)
+        self.n_rows, self._sites = len(rows), None
         if self.n_rows <= LARGEST_WHOLE:
             order = rng.permutation(len(rows))
             parts = np.array_split(order, min(_HELD_PARTS, len(order)))
@@ -193,9 +193,13 @@ class LabelsHeldOut:
         return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
 
     def _by_sites(self, rows, likelihood):
-        """Return a function of parameters, moments of the own rows given sites of the others."""
-        groups = self._pieces(rows)
-        return NearSites(groups, likelihood, self.n_jobs, sweeps=_SWEEPS).predicted
+        """Return a function of parameters, moments of the own rows given sites of the others.
+
+        Sites begin where they ended at the parameters before, whoever asked for these.
+        """
+        if self._sites is None:
+            self._sites = NearSites(self._pieces(rows), likelihood, self.n_jobs, sweeps=_SWEEPS)
+        return self._sites.predicted
 
     def _labels(self, rows):
         """Return codes and weights of the own rows of all groups."""

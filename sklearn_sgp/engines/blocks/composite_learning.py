@@ -132,6 +132,8 @@ def can_learn(problem):
 class CompositeLearning:
     """Draws groups and learns from them."""
 
+    has_finalists = True  # the two best trials get a round each, unless one is clearly better
+
     def __init__(self, problem):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
         self.rows, n_rows = problem.rows, len(problem.rows)
