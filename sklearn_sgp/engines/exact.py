@@ -4,7 +4,7 @@ from functools import partial
 
 from .._linalg import NotPositiveDefiniteError
 from ..data.distinct import DistinctRows
-from ..objectives.exact import exact_evidence, exact_posterior
+from ..objectives.exact import exact_evidence, exact_posterior_of_rows
 
 
 def exact_objective(space, parameters, rows, copies=1.0):
@@ -54,4 +54,4 @@ def exact_fit(prior, noise_variance, rows):
         None where some row is no inducing input, or where the noise is lost in rounding.
     """
     distinct = DistinctRows.within_inputs(prior.Z, rows)
-    return None if distinct is None else exact_posterior(prior, distinct, noise_variance)
+    return None if distinct is None else exact_posterior_of_rows(prior, distinct, noise_variance)

@@ -10,6 +10,12 @@ from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 # Precision of the prior that ties length scales. Pure noise, 50 rows of 500 columns: 90 % intervals
 # of a local model hold 0.57 of new rows with 1, 0.88 with 4 and with 16.
 _TIES = 4.0
+# Kernel sets of numbers. There the prior has the tails of Cauchy's density: a normal one forbids a
+# column that says nothing, whose length scale is a hundred times the others, at a price of 95 nats.
+# Fifty runs of the borehole function, three of whose eight columns matter: errors of 0.038
+# deviations without tails, 0.017 with them, 0.013 without any prior, whose 90 % intervals of 40
+# rows of 200 columns of noise hold 0.56 (with tails 0.89).
+_WITH_TAILS = ("smooth", "local")
 # Precisions of the prior of categories: of the logarithms of b, of the entries of F, of the scale.
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and
 # 0.242; on three other draws of 100 to 300 categories the log density gains up to 0.01.
@@ -34,14 +40,15 @@ def prior_of(choices, expression, spread):
         factors.append(TiedCategories(places, _CATEGORY_TIES))
     has_own = "length_scale" in (choices.kernel_priors or {})
     if choices.kernel is None and choices.ties_length_scales and not has_own:
-        factors.append(_ties(expression, np.delete(spread, choices.columns.categorical)))
+        numbers = np.delete(spread, choices.columns.categorical)
+        factors.append(_ties(expression, numbers, choices.kernel_set in _WITH_TAILS))
     if len(factors) > 1:
         return Product(tuple(factors))
     return factors[0] if factors else None
 
 
-def _ties(expression, spread):
+def _ties(expression, spread, has_tails):
     """Return the prior that ties length scales of columns that vary, where each has its own."""
     places = [place for place in scale_places(expression) if len(place) == len(spread)]
     log_std, varies = np.log(np.where(spread > 0.0, spread, 1.0)), np.flatnonzero(spread)
-    return TiedLengthScales(log_std, tuple(places), _TIES, varies)
+    return TiedLengthScales(log_std, tuple(places), _TIES, varies, has_tails)

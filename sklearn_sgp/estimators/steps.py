@@ -18,6 +18,7 @@ from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import BlockModels
+from ..engines.noise_free import with_room
 from ..engines.start import start
 from ..kernels._defaults import PROPORTIONAL
 from ..likelihoods._names import (
@@ -312,8 +313,10 @@ class PoseProblem:
         previous = fit.fitted if self.goes_on else self.previous
         started = start(rows, choices, likelihood, rng, previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
-        shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
+        if contained and not self.noise_apart:
+            started = with_room(started, rows, choices.kernel_set == "local")
+        shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
         return replace(fit, problem=problem)

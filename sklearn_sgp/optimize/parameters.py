@@ -194,12 +194,16 @@ class TiedLengthScales:
         Inverse squared scatter of the logarithms.
     varies : ndarray of int or Ellipsis
         Columns of more than one value: the others say nothing of what all may share.
+    has_tails : bool
+        Whether the logarithms scatter by Cauchy's density, not the normal one: a column that says
+        nothing may then have a length scale far beyond the others.
     """
 
     log_std: np.ndarray
     places: tuple
     precision: float
     varies: object = ...
+    has_tails: bool = False
 
     def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""
@@ -212,8 +216,13 @@ class TiedLengthScales:
             place = place[self.varies]
             relative = theta[place] - self.log_std[self.varies]
             away = relative - relative.mean() if len(place) else relative
-            gradient[place] = -self.precision * away
-            value -= 0.5 * self.precision * float(away @ away)
+            squares = self.precision * away**2
+            slope = -self.precision * away
+            if self.has_tails:
+                value, slope = value - float(np.log1p(squares).sum()), 2.0 * slope / (1.0 + squares)
+            else:
+                value -= 0.5 * float(squares.sum())
+            gradient[place] = slope - slope.mean() if len(place) else slope
         return value, gradient
 
 

@@ -1,16 +1,24 @@
 """The exact process of rows that are inducing inputs, against dense definitions."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from dense import assert_gradient, exact_gp, log_normal, make_case
 from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
+from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.gp.prior import Prior
-from sklearn_sgp.objectives.exact import exact_evidence, exact_posterior
+from sklearn_sgp.kernels._compile import compile_without_noise
+from sklearn_sgp.objectives.exact import (
+    exact_evidence,
+    exact_posterior,
+    exact_posterior_of_rows,
+)
 
 KERNELS = pytest.mark.parametrize("kernel", ["rbf", "sum", "product", "columns"])
 JITTERS = pytest.mark.parametrize("jitter", [1e-10, 1e-6, 0.1, 0.4])
@@ -123,3 +131,26 @@ def test_outputs_with_noise_of_their_own():
     ]
     assert_allclose(found.evidence, sum(expected), rtol=1e-10)
     assert len(found.posterior.H) == 2
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_noise_of_next_to_nothing(rng, n_outputs):
+    """Means, variances and covariances are those of a dense process, not of a rounded I + H."""
+    kernel = ConstantKernel(1e3) * RBF([2.0, 3.0])
+    X, new = rng.uniform(-2.0, 2.0, (50, 2)), rng.uniform(-2.0, 2.0, (30, 2))
+    y = np.sin(X) @ rng.normal(size=(2, n_outputs))
+    noise = 1e-8 if n_outputs == 1 else np.array([1e-8, 1e-7])
+    compiled = compile_without_noise(kernel, np.zeros(2))[0]
+    rows = Rows(X, y, None, np.zeros(n_outputs), np.ones(n_outputs))
+    prior = Prior.build(compiled.bind(compiled.theta), X, 1e-6, 1e-9)
+    found = exact_posterior_of_rows(prior, DistinctRows.within_inputs(X, rows), noise)
+    mean, variance = found.posterior.mean_variance(new)
+    joint = found.posterior.mean_covariance(new)
+    for c, s2 in enumerate(np.ravel(noise)):
+        expected = exact_gp(kernel(X), y[:, [c]], s2, kernel(X, new), kernel(new))
+        assert_allclose(mean[:, [c]], expected[1], atol=1e-5)
+        assert_allclose(joint[0][:, c], mean[:, c])
+        assert_allclose(joint[1][:, :, c], expected[2], atol=1e-8)
+        assert_allclose(variance[:, c], np.diagonal(joint[1][:, :, c]), atol=1e-10)
+    again = pickle.loads(pickle.dumps(found.posterior.without_caches()))
+    assert_allclose(again.mean(new), mean, rtol=1e-12)

@@ -230,6 +230,16 @@ def test_tied_length_scales_prefer_equal_ones():
     assert_allclose(prior(theta)[1], numeric, atol=1e-8)
 
 
+def test_a_length_scale_far_from_the_others_costs_little_with_tails():
+    """The slope of Cauchy's density is that of its value; e**5 apart costs some nats, not 50."""
+    prior = TiedLengthScales(np.zeros(3), (np.arange(3),), 4.0, has_tails=True)
+    theta = np.array([0.5, 7.0, -0.2])
+    numeric = [(prior(theta + 1e-5 * e)[0] - prior(theta - 1e-5 * e)[0]) / 2e-5 for e in np.eye(3)]
+    assert_allclose(prior(theta)[1], numeric, atol=1e-8)
+    assert -12.0 < prior(np.array([0.0, 0.0, 5.0]))[0] < -8.0
+    assert replace(prior, has_tails=False)(np.array([0.0, 0.0, 5.0]))[0] < -30.0
+
+
 def test_the_prior_raises_value_and_gradient():
     """with_prior adds the log prior to the value and its slope to theta, and to nothing else."""
     prior = TiedLengthScales(np.zeros(2), (np.arange(len(START.theta) - 2, len(START.theta)),), 1.0)

@@ -63,7 +63,7 @@ _GROUPS_OF_A_STEP = 4
 WIDE_EVERY, WIDE_SIZE = 40, 400
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
-_LARGEST_LOG_MOVE = 3.0
+_LARGEST_LOG_MOVE, _AT_REACH = 3.0, 1e-6
 
 
 def learn_from_near_rows(problem, budget):
@@ -137,6 +137,7 @@ class CompositeLearning:
     def __init__(self, problem):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
         self.rows, n_rows = problem.rows, len(problem.rows)
+        self.is_exact = problem.inputs_are_rows
         self.begins = not (problem.is_interim or self.has_labels)
         if self.begins and n_rows > LARGEST_WHOLE:
             self.rows = with_light_tails(problem.rows)
@@ -299,10 +300,21 @@ class CompositeLearning:
         return parameters, n_iter, self.value(task, parameters)
 
     def learn_whole(self, task, parameters, budget):
-        """Learn in one long ascent with all rows in one group."""
+        """Learn in one long ascent with all rows in one group.
+
+        In more of the exact process, where one ends at its reach: the variance of a function
+        without noise is far from where it starts.
+        """
         self.ahead.round()
-        groups, limit = self.groups(parameters), task.settings.max_iter
-        return self.ascend(task, groups, parameters, limit, budget.left(), budget)
+        groups, n_iter, limit = self.groups(parameters), 0, task.settings.max_iter
+        while True:
+            before, left = parameters.theta, limit - n_iter
+            parameters, more = self.ascend(task, groups, parameters, left, budget.left(), budget)
+            n_iter += more
+            moved = np.abs(parameters.theta - before).max(initial=0.0)
+            is_over = n_iter >= limit or task.trace.stopped or task.trace.cut_by is not None
+            if is_over or moved < _LARGEST_LOG_MOVE - _AT_REACH or not self.is_exact:
+                return parameters, n_iter
 
     def first_round(self, task, parameters, limit, budget):
         """Return parameters, iterations and the score after half a round, or before if better."""

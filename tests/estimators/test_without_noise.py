@@ -1,0 +1,57 @@
+"""Simulators: functions without noise, learned from few runs with default settings."""
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+
+BOTH = pytest.mark.parametrize("estimator", [SVGPRegressor, AnytimeSGPRegressor])
+
+
+def runs(function, n, d, seed=1):
+    """Runs of a function at a Latin hypercube, and new inputs."""
+    X = qmc.LatinHypercube(d, rng=np.random.default_rng(seed)).random(n)
+    new = np.random.default_rng(seed + 1000).random((300, d))
+    return X, function(X), new, function(new)
+
+
+def branin(X):
+    a, b = 15.0 * X[:, 0] - 5.0, 15.0 * X[:, 1]
+    bowl = (b - 5.1 / (4 * np.pi**2) * a**2 + 5 / np.pi * a - 6) ** 2
+    return bowl + 10 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10
+
+
+def few_of_many(X):
+    return np.exp(X[:, 0]) * (1.0 + X[:, 1]) + 0.3 * X[:, 2]
+
+
+def measured(model, X, y, new, truth):
+    """Error in deviations of the runs, and the share of new values in 90 % bands."""
+    mean, std = model.fit(X, y).predict(new, return_std=True)
+    error = np.abs(mean - truth)
+    return np.sqrt(np.mean(error**2)) / y.std(), np.mean(error < 1.645 * std)
+
+
+@BOTH
+def test_branin(estimator):
+    """The bound of the noise, a thousandth of the deviation, was the error: 0.0007 to 0.001."""
+    error, held = measured(estimator(random_state=0), *runs(branin, 100, 2))
+    assert error < 2e-4
+    assert held > 0.85
+
+
+@BOTH
+def test_columns_that_say_nothing(estimator):
+    """Length scales far beyond the others cost little: errors were 0.03 and more."""
+    error, _ = measured(estimator(random_state=0), *runs(few_of_many, 40, 8))
+    assert error < 1.5e-3
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:The optimal value found for noise_variance")
+def test_chosen_bounds_stay(estimator):
+    X, y, *_ = runs(branin, 60, 2)
+    chosen = estimator(noise_variance_bounds=(1e-5, 1.0), random_state=0).fit(X, y)
+    assert chosen.noise_variance_ == pytest.approx(1e-5)
+    assert estimator(random_state=0).fit(X, y).noise_variance_ < 1e-6
