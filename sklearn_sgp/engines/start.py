@@ -150,7 +150,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
     kernel_set = choices.kernel_set if compares else ONE
-    kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.numbers_first)
+    kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.of_near_rows)
     if _may_be_lines(rows, choices, likelihood):
         kernels += kernel_set.lines_of(spread, center)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units

@@ -315,7 +315,7 @@ class PoseProblem:
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
         if contained and not self.noise_apart:
-            started = with_room(started, rows, choices.kernel_set == "local")
+            started = with_room(started, rows, choices.kernel_set.of_near_rows)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)

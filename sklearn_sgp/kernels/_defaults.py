@@ -73,8 +73,11 @@ class KernelSet:
     with_lines : callable
         ``with_lines(line, rough)``: kernels with straight lines in the place of the smooth part,
         for tables with a trend, from these two parts. Lines alone come last.
-    numbers_first : bool
-        Whether a kernel of the numbers is chosen before categories are looked at.
+    of_near_rows : bool
+        Whether the set is for models that know their near rows. A kernel of the numbers is then
+        chosen before categories are looked at.
+    ties_with_tails : bool
+        Whether the prior that ties length scales lets one be far from the others (`engines.ties`).
     in_proportion : bool
         Whether length scales may be learned in a common proportion (`engines.proportions`).
     tries_own_scales : bool
@@ -86,7 +89,8 @@ class KernelSet:
 
     kernels_of: Callable
     with_lines: Callable = _no_lines
-    numbers_first: bool = False
+    of_near_rows: bool = False
+    ties_with_tails: bool = False
     in_proportion: bool = False
     tries_own_scales: bool = False
     tries_ranges: bool = False
@@ -133,13 +137,13 @@ def _longer(spread):
 # Nothing is compared.
 ONE = KernelSet(_smooth)
 # Sparse regression: inducing inputs follow smooth functions, and functions rough in few columns.
-SMOOTH = KernelSet(_smooth_or_middle, _lines)
+SMOOTH = KernelSet(_smooth_or_middle, _lines, ties_with_tails=True)
 # Regression by local models, which can follow functions rough in all columns.
-LOCAL = KernelSet(_rough_in_all, _rough_lines, numbers_first=True)
+LOCAL = KernelSet(_rough_in_all, _rough_lines, of_near_rows=True, ties_with_tails=True)
 # Classes with nothing to compare.
 PROPORTIONAL = KernelSet(_smooth, in_proportion=True)
 # Classes by local models; Matern-3/2 where columns are many.
-CLASSES = KernelSet(_smooth_or_rough, numbers_first=True, in_proportion=True, tries_ranges=True)
+CLASSES = KernelSet(_smooth_or_rough, of_near_rows=True, in_proportion=True, tries_ranges=True)
 # Classes by inducing inputs.
 LABELS = KernelSet(_smooth, in_proportion=True, tries_own_scales=True)
 # Log noise variances: length scales are sqrt(d) times as long. Where few inducing inputs explain
