@@ -77,14 +77,17 @@ def _likelihood_of(model, live_elsewhere=False):
     A missing value varies about its expectation, and the target with it. So rows that lack values
     have more noise than others: Gaussian noise becomes that of each row, unless the user asked for
     something else. 15 draws of five tables of 1,000 rows, 5 to 50 % missing: 0.07 nats a row
-    more than with the same noise everywhere, more in 14 of them.
+    more than with the same noise everywhere, more in 14 of them. It has tails, as a row that is far
+    from all others of its kind costs most where noise is small: 12 draws of six tables of 800 rows
+    have 0.02 nats more with them but for one, whose rows repeat each other (-0.25), and of two
+    tables as they are, ages and survival times, 0.40 and 2.19 more.
     """
     lacks = len(model._format.missing.columns) > 0
     is_plain = isinstance(model.likelihood, str) and model.likelihood == "gaussian"
     is_free = model.optimizer in ("auto", "lbfgs") and model.noise_variance_bounds != "fixed"
     is_free = is_free and not expects_noise(model.kernel_priors)
     if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(model)):
-        return regression_likelihood("heteroscedastic")
+        return regression_likelihood("heteroscedastic_student_t")
     return _as_asked(model)
 
 
