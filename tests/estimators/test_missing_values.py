@@ -99,7 +99,11 @@ def test_it_is_a_table_without_holes(name):
     """A model of a table with holes is that of the table as it is filled, with the columns that
     say where behind it."""
     model, y = model_of(name)
-    given = {"likelihood": "heteroscedastic_student_t"} if name in ("svgp", "vif", "pic", "anytime") else {}
+    given = (
+        {"likelihood": "heteroscedastic_student_t"}
+        if name in ("svgp", "vif", "pic", "anytime")
+        else {}
+    )
     other = clone(model).set_params(**given)
     missing = MAY_MISS.learned(X)
     filled = missing.filled(X)
