@@ -189,9 +189,9 @@ def test_a_first_batch_of_one_class_is_learned_from():
 
 def test_counts_are_learned():
     """Poisson counts have near rows, quantiles and draws; several columns are counted apart."""
-    X, y = counts(450)
+    X, y = counts(300)
     Xs, ys = counts(300, seed=3)
-    options = dict(random_state=0, n_inducing=40, init_size=400, max_iter=6)
+    options = dict(random_state=0, n_inducing=30, init_size=250, max_iter=6)
     model = AnytimeSGPRegressor(likelihood="poisson", **options).fit(X, y)
     frequencies = stats.poisson.logpmf(ys, y.mean()).mean()
     assert model.log_density(Xs, ys).mean() > frequencies + 0.3
