@@ -89,6 +89,16 @@ def test_given_all_rows_it_is_expectation_propagation_of_the_exact_process():
     assert_allclose(model.predict_proba(Xs)[:, 1], expected, atol=2e-3)
 
 
+def test_the_last_objective_that_is_told_is_that_of_the_fit():
+    """Both have the constants of the sites after the last sweep, and so have added rows' own."""
+    X, y = labels(240)
+    whole = given().fit(X, y)
+    assert_allclose(whole.objectives_[-1], whole.objective_, rtol=1e-12)
+    added = given().partial_fit(X[:160], y[:160], classes=["no", "yes"])
+    added.partial_fit(X[160:], y[160:])
+    assert_allclose(added.objective_, whole.objective_, rtol=0.02)
+
+
 def test_gaussian_noise_through_sites_is_gaussian_noise():
     """A log density of one's own that is Gaussian predicts as Gaussian noise does."""
     X, f = rows(700)
