@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -353,6 +354,7 @@ def test_wrong_block_shapes_are_refused(shapes):
             _stationary.value_block(0, Z, Xt, 1.0, shape, out, True)
 
 
+@cache
 def all_blocks():
     """Values and reverse mode of every profile and path, one after the other."""
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_sgp.data import column_spread
 from sklearn_sgp.data.column_spread import column_mean_std
 from sklearn_sgp.data.rows import (
     Rows,
@@ -233,6 +234,17 @@ def test_far_numbers_do_not_make_the_deviation(rng):
         assert_allclose(part, of_copies, rtol=1e-12)
     assert 0.7 < found[1][0] < 1.3
     assert_allclose(found[1][1], np.repeat(X[:, 1], times).std(), rtol=1e-12)
+
+
+def test_far_numbers_that_hardly_count_are_no_group_in_any_piece(rng, monkeypatch):
+    """Pieces of rows have their own weights: many far numbers of small weights are few."""
+    X, weight = rng.normal(size=(200, 1)), np.ones(200)
+    X[150:180, 0], weight[150:180] = rng.uniform(1e4, 2e4, 30), 1e-3
+    expected = column_mean_std(X, weight)
+    assert expected[1][0] < 1.5
+    monkeypatch.setattr(column_spread, "_SUMMARY_NUMBERS", 20)
+    for part, of_all in zip(column_mean_std(X, weight), expected, strict=True):
+        assert_allclose(part, of_all, rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-200])

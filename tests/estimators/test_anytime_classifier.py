@@ -211,14 +211,16 @@ def test_balanced_classes_are_weights():
 @pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_default_fits_learn(n_classes):
     """Nearly all that the noise allows, with probabilities that can be believed."""
-    (X, y), (X_new, y_new) = data(1200, 0, n_classes), data(1000, 1, n_classes)
+    n = 400 if n_classes == 2 else 1200
+    (X, y), (X_new, y_new) = data(n, 0, n_classes), data(1000, 1, n_classes)
     fitted = AnytimeSGPClassifier(random_state=0, max_iter=20, init_size=1000).fit(X, y)
     best = data(1000, 1, n_classes)
     assert_array_equal(best[1], y_new)
     confidence = fitted.predict_proba(X_new).max(axis=1)
     hits = fitted.predict(X_new) == y_new
-    assert hits.mean() > 0.75 and abs(hits.mean() - confidence.mean()) < 0.05
-    assert fitted.log_density(X_new, y_new).mean() > -0.55
+    assert hits.mean() > (0.88 if n_classes == 2 else 0.75)
+    assert abs(hits.mean() - confidence.mean()) < 0.05
+    assert fitted.log_density(X_new, y_new).mean() > (-0.2 if n_classes == 2 else -0.55)
     alpha = getattr(fitted, "alpha_epsilon_", left_out._ALPHA)  # sites have none
     assert alpha in (left_out._ALPHA, left_out._ABOVE, *left_out._BELOW)
     scores = fitted.decision_function(X_new)

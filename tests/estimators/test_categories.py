@@ -338,7 +338,7 @@ def test_categories_that_say_nothing_cost_nothing():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(0.0, 6.0, (1600, 2)), rng.integers(0, 120, 1600)])
     y = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1]) + 0.7 * rng.standard_normal(1600)
-    model = AnytimeSGPRegressor(n_inducing=15, init_size=600, max_iter=15, n_neighbors=30)
+    model = AnytimeSGPRegressor(n_inducing=15, init_size=400, max_iter=8, n_neighbors=20)
     one = fitted(model, X[:800, :2], y[:800])
     other = fitted(model, X[:800], y[:800], categorical_features=[2])
     density = one.log_density(X[800:, :2], y[800:]).mean()

@@ -131,21 +131,19 @@ def test_a_second_fit_with_sites_goes_on_from_regressions(n_classes, seed):
         assert model.log_density(X[300:], y[300:]).mean() > first - 0.01
 
 
-# Of three classes near rows 3 of 20 draws are 0.031 to 0.043 below it.
-FOUND = [(kind, n) for kind in DEFAULTS[:2] for n in (2, 3, 4, 5)]
-FOUND += [(AnytimeSGPClassifier, n) for n in (2, 4, 5)]
-
-
 @FAST
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "n_classes"), FOUND)
-def test_classes_are_found_as_the_exact_process_finds_them(kind, n_classes):
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_are_found_as_the_exact_process_finds_them(seed, n_classes):
     """Functions of classes are as accurate as the exact process of each class, to 0.03."""
-    for seed in range(4):
-        X, y = checkered(2300, n_classes, 3000 + seed)
-        exact = GaussianProcessClassifier(3.0 * RBF([0.5, 0.5])).fit(X[:300], y[:300])
+    X, y = checkered(2300, n_classes, 3000 + seed)
+    exact = GaussianProcessClassifier(3.0 * RBF([0.5, 0.5])).fit(X[:300], y[:300])
+    least = exact.score(X[300:], y[300:]) - 0.03
+    # of three classes near rows 3 of 20 draws are 0.031 to 0.043 below it
+    for kind in DEFAULTS[:2] if n_classes == 3 else DEFAULTS:
         model = kind(random_state=seed).fit(X[:300], y[:300])
-        assert model.score(X[300:], y[300:]) > exact.score(X[300:], y[300:]) - 0.03
+        assert model.score(X[300:], y[300:]) > least, kind
 
 
 @FAST

@@ -184,12 +184,12 @@ def test_categories_and_holes():
     table = pd.DataFrame({"x": X[:, 0], "group": groups, "z": X[:, 1]})
     target = Y + 2.0 * (np.arange(N) % 3 == 1)
     for name in ("svgp", "vif", "stream"):
-        model, _ = model_of(name, categorical_features=["group"], max_iter=25)
+        model, _ = model_of(name, categorical_features=["group"], max_iter=12)
         assert model.fit(table, target).score(table, target) > 0.7
         assert len(model.categories_[0]) == 3
         assert_array_equal(model.is_categorical_, [False, True, False])
     numbers = np.c_[X[:, 0], np.arange(N) % 3, X[:, 1]]  # codes that wait
-    model, _ = model_of("svgp", categorical_features=[1], max_iter=40)
+    model, _ = model_of("svgp", categorical_features=[1], max_iter=15)
     assert model.fit(numbers, target).score(numbers, target) > 0.7
 
 

@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from varying_noise import KERNEL, X_TEST, data, made, sd
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+from sklearn_sgp.data.rows import make_rows
 from sklearn_sgp.likelihoods import (
     HeteroscedasticGaussian,
     HeteroscedasticStudentT,
@@ -135,6 +136,20 @@ def test_later_batches_get_precisions(model):
     assert_allclose(batches.predict(X_TEST), whole.predict(X_TEST), atol=0.15)
     assert np.isfinite(batches.objective_)
     assert batches.n_samples_seen_ == 500
+
+
+def test_the_divergence_of_the_log_noise_counts_once():
+    """What each batch adds to the bound is added, and the divergence is that of all rows."""
+    X, y = data(300)
+    fitted = made(None, "heteroscedastic", max_iter=3).fit(X[:200], y[:200])._fitted
+    noise, rows = fitted.row_noise, make_rows(X[200:], y[200:, None], None, fitted.targets)
+    squares = np.random.default_rng(0).chisquare(1, (100, 1))
+    joined, _ = noise.joined(rows, squares, 1)
+    update = joined.updated(rows, squares, joined.log_noise_at(rows.X, 1))
+    of_batch = update.noise.constant + joined.divergence
+    assert noise.divergence > 0.1 and abs(joined.divergence - noise.divergence) > 1e-3
+    total = noise.constant + noise.divergence + of_batch
+    assert_allclose(joined.constant + joined.divergence, total, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # there is little to learn from

@@ -47,10 +47,10 @@ def targets(X, noise):
 
 
 def orders(X):
+    """Yield rows that are shuffled, by time and station after station, and by height."""
     yield np.random.default_rng(2).permutation(len(X))
     yield np.arange(len(X))
-    for column in X.T:
-        yield np.lexsort((np.random.default_rng(3).uniform(size=len(X)), column))
+    yield np.lexsort((np.random.default_rng(3).uniform(size=len(X)), X[:, 1]))
 
 
 def error(model, X):
@@ -96,7 +96,7 @@ MAKES = {
 DRAWN = ("vif", "pic")
 
 
-def check_orders(name, n_stations, n_rows=N_ROWS, n_inducing=80, most=4):
+def check_orders(name, n_stations, n_rows=N_ROWS, n_inducing=80, most=3):
     make, noise, options = MAKES[name]
     X = table(n_stations, n_rows)
     y, first = targets(X, noise), None

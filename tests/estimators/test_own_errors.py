@@ -69,14 +69,15 @@ def test_errors_follow_precisions_in_models_that_know_their_rows(model, monkeypa
 @pytest.mark.parametrize(
     ("tails", "most_rows"),
     [
-        (2.5, 600),
-        (None, 600),
+        (2.5, 400),
+        (None, 400),
         *(pytest.param(tails, 1600, marks=pytest.mark.slow) for tails in (2.5, None)),
     ],
 )
 def test_left_out_rows_tell_whether_many_rows_have_tails(tails, most_rows, monkeypatch):
     """Some of them do, in whole cells, or all; without tails there are none to be told."""
-    X, y = data(1600, tails=tails)
+    n = 1600 if most_rows == 1600 else 1100
+    X, y = data(n, tails=tails)
     monkeypatch.setattr(alternation, "_FEW_NEAR_ROWS", 1000)
     monkeypatch.setattr(NearRows, "most_rows", most_rows)
     fitted = made("vif", "auto", max_iter=5, n_neighbors=40).fit(X, y)

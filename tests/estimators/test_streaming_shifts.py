@@ -273,7 +273,7 @@ def test_a_fading_past_is_chosen_by_what_came_next():
             model.partial_fit(*rows(rng, 200))
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Batches should go on")
-                for k in range(25):
+                for k in range(15):
                     X, _ = rows(rng)
                     y = 3.0 * np.sin(X[:, 0] + drift * k) + 0.5 * rng.normal(size=48)
                     model.partial_fit(X, y)

@@ -49,6 +49,19 @@ def test_any_split_is_the_batch_posterior(alpha, n_outputs, white, rng):
     assert np.abs((found_std - std) / scale).max() < 1e-10
 
 
+def test_batches_that_fade_take_their_level_along(rng):
+    """With given Z a batch that is k batches old counts factor^k, though its centre was another."""
+    X, y = made(rng)
+    options = {"inducing": Z, "optimizer": None, "alpha_divergence": 0.0, "noise_variance": 0.05}
+    kernel, weight = ConstantKernel(1.3) * RBF(1.0), np.repeat([0.16, 0.4, 1.0], [80, 70, 50])
+    split = StreamingSGPRegressor(kernel, forget_factor=0.4, **options)
+    taught(split, batches(X, y, 80, 150))
+    whole = StreamingSGPRegressor(kernel, **options).partial_fit(X, y, sample_weight=weight)
+    assert_allclose(split.y_mean_, whole.y_mean_, rtol=1e-12)
+    for found, expected in zip(split.predict(GRID, True), whole.predict(GRID, True), strict=True):
+        assert_allclose(found, expected, atol=1e-6 * whole.y_scale_)
+
+
 @pytest.mark.parametrize("options", [{}, {"n_latent": 1}, {"n_latent": 2}])
 def test_learned_streams_predict_the_same_in_other_units(options, rng):
     """A change of scale changes nothing that a stream says of y; its prior's centre moves."""

@@ -13,7 +13,10 @@ from varying_noise import X_TEST, data, made
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
+from sklearn_sgp.data.varying_noise import varying
+from sklearn_sgp.noise import left_out as left_out_noise
 from sklearn_sgp.noise.left_out import LeftOutRows, _error_of_log
+from sklearn_sgp.noise.row_noise import AS_NEW, RowNoise
 from sklearn_sgp.noise.variance_scale import VarianceScale
 
 KERNEL, NOISE = ConstantKernel() * RBF(0.5), 0.09
@@ -112,6 +115,40 @@ def test_squares_have_the_slope_of_the_log_density(likelihood):
         squares = rows.squares(found, log_square)
         expected = -0.5 * (1.0 - squares / np.exp(log_square)).sum(axis=1)
         assert np.allclose(slope, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", "student_t"])
+def test_rounding_is_part_of_the_squares(likelihood):
+    """Rows that were rounded to intervals of a width are off by a twelfth of its square more."""
+    found, rows = left_out(likelihood)
+    width = np.full(rows.mean.shape, 0.8)
+    residual = rows.rows.targets - rows.mean
+    larger = np.copysign(np.sqrt(residual**2 + width**2 / 12.0), residual)
+    exact = rows._replace(mean=rows.rows.targets - larger, width=0.0 * width)
+    rounded = rows._replace(width=width)
+    assert np.allclose(rounded.squares(found, 0.3), exact.squares(found, 0.3), rtol=1e-9)
+
+
+def test_later_rows_teach_the_function_what_the_constant_leaves(monkeypatch):
+    """The function's squares are in units of the constant, from the first batch on."""
+    found, rows = left_out("heteroscedastic")
+
+    class Flat:
+        def moments_at(self, X, n_jobs):
+            return np.zeros((len(X), 1)), np.zeros((len(X), 1))
+
+    seen = []
+
+    def kept(function, of_rows, squares, n_jobs, counting):
+        seen.append(squares)
+        return function
+
+    monkeypatch.setattr(left_out_noise, "with_squares", kept)
+    scale = VarianceScale(np.array([np.log(3.0)]), Flat(), ceiling=0.0)
+    noise = RowNoise(found, variance_scale=scale)
+    left_out_noise.with_later_rows(noise, rows.rows, rows.mean, rows.variance, 0.2, 1, AS_NEW)
+    plain = rows._replace(noise=varying(0.2, rows.mean.shape))
+    assert np.allclose(seen, plain.squares(found, np.log(3.0)) / 3.0, rtol=1e-9)
 
 
 @cache

@@ -83,3 +83,11 @@ def test_where_nothing_is_known_the_expected_precision_is_a_number():
     """A wide prior of the log noise expects e^750 and more."""
     moments = LogNoiseMoments(np.array([[0.0], [1.0]]), np.array([[1500.0], [3.0]]))
     assert_allclose(np.log(moments.precision), [[300.0], [0.5]])
+
+
+def test_no_expected_noise_is_above_the_ceiling():
+    """Means come down to it, and variances until E exp(g) is its exponential; others stay."""
+    moments = LogNoiseMoments(np.array([[0.0], [0.5], [3.0]]), np.array([[0.6], [4.0], [1.0]]))
+    mean, variance = moments.below(1.0)
+    assert_allclose(mean, [[0.0], [0.5], [1.0]])
+    assert_allclose(mean + 0.5 * variance, [[0.3], [1.0], [1.0]])

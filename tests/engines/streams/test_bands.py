@@ -34,6 +34,32 @@ def own_variance(model, X):
     return model.y_scale_**2 * variance
 
 
+# Their parts
+
+
+def test_other_units_change_no_share():
+    """Logarithms of variances move by that of the factor's square."""
+    bands = Bands(Fading(10.0, 1.0), Fading(10.0, 10.0 * np.log(0.5)), np.array([0.2]))
+    share = bands.share(Fading())
+    assert 0.0 < share[0] < 1.0
+    assert_allclose(bands.in_units(np.array([3.0])).share(Fading()), share, rtol=1e-12)
+
+
+def test_rows_within_the_usual_variance_are_told_of(rng):
+    """Rows to come whose predicted variance is larger say nothing of what is usual."""
+    model, X, y = smooth_stream(rng)
+    fitted = model._fitted
+    rows = Rows(X, y[:, None], None, fitted.targets.mean, fitted.targets.scale)
+    mean, function = fitted.predictor.moments(Inputs(X))
+    variance = function + fitted.noise_variance
+    usual = np.quantile(variance, 0.3)
+    bands = replace(fitted.state.bands, usual=np.array([usual]))
+    squares = np.where(variance <= usual, (rows.targets - mean) ** 2 / variance, np.nan)
+    told, expected = bands.told(fitted, rows, Fading(), 1), Fading().joined(squares)
+    assert_allclose(told.count, expected.count, rtol=1e-12)
+    assert_allclose(told.total, expected.total, rtol=1e-3)  # targets are rounded to a grid
+
+
 # Their width
 
 

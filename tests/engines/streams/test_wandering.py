@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
+from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams import wandering as wandering_levels
 from sklearn_sgp.engines.streams.wandering import UNKNOWN_LEVEL, Exact, kernel_of, wandering
 from sklearn_sgp.kernels._wandering import wandering_kernel
 
@@ -53,6 +55,30 @@ def test_predictions_are_those_of_a_dense_process(rng):
     assert_allclose(residual, to_come - cross @ np.linalg.solve(known, y))
     left = K[9:, 9:] - cross @ np.linalg.solve(known, cross.T)
     assert_allclose(variance[:, 0], amplitude * np.diagonal(left))
+
+
+def test_noise_of_the_rows_before_is_divided_by_their_weights(rng, monkeypatch):
+    """So it is in both processes that are compared, the stream's own and the other one."""
+    X, weight = np.arange(40.0)[:, None], rng.uniform(0.5, 3.0, 40)
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=40)
+    stream = StreamingSGPRegressor(n_inducing=10, max_iter=3, random_state=0)
+    fitted = stream.partial_fit(X[:30], y[:30], sample_weight=weight[:30])._fitted
+    units = fitted.targets.mean, fitted.targets.scale
+    before, rows = (
+        Rows(X[part], y[part, None], weight[part], *units) for part in (slice(30), slice(30, 40))
+    )
+    seen, best = [], wandering_levels._best
+
+    def kept(processes, targets):
+        seen.append(list(processes))
+        return best(seen[-1], targets)
+
+    monkeypatch.setattr(wandering_levels, "_best", kept)
+    wandering_levels._said(fitted, before, rows, 0, False, 1)
+    others, ((own, _),) = ([one[0] for one in seen[0]], seen[1])
+    assert_allclose(own.noise * weight[:30], fitted.noise_variance, rtol=1e-12)
+    for other in others:
+        assert_allclose(other.noise * weight, other.noise[0] * weight[0], rtol=1e-12)
 
 
 def test_a_column_grows_as_long_as_each_batch_lies_beyond():
