@@ -60,6 +60,7 @@ def default_kernels(spread, kernel_set):
           smooth functions, and functions that are rough in few columns.
         - "local": RBF + Matern-1/2; Matern-3/2 + Matern-1/2; RBF + Matern-1/2 with shorter length
           scales. For regression by local models, which can follow functions rough in all columns.
+        - "stream": RBF. For streams, which compare it with RBF and lines.
         - "proportional": RBF. For classes with nothing to compare.
         - "classes": RBF; then RBF + Matern-1/2, or Matern-3/2 where columns are many. For classes
           by local models.
@@ -79,7 +80,7 @@ def default_kernels(spread, kernel_set):
         rough = scaled(Matern, spread, _ROUGH_VARIANCE, share, nu=0.5)
         return [scaled(RBF, spread, share=share) + rough]
     smooth = scaled(RBF, spread)
-    if kernel_set in ("one", "proportional", "labels"):
+    if kernel_set in ("one", "stream", "proportional", "labels"):
         return [smooth]
     middle, rough = scaled(Matern, spread, nu=1.5), scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
     if kernel_set == "smooth":
@@ -92,6 +93,8 @@ def default_kernels(spread, kernel_set):
 
 def line_kernels(spread, center, kernel_set):
     """Return kernels with straight lines in the place of the smooth part, for tables with a trend.
+
+    Those of streams are beside it, with one variance: batches of few rows must learn it.
 
     Parameters
     ----------
@@ -107,6 +110,9 @@ def line_kernels(spread, center, kernel_set):
     """
     length_scale = starting_length_scale(spread)
     line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
+    if kernel_set == "stream":
+        tied = Linear(length_scale, center, "fixed")
+        return [scaled(RBF, spread) + ConstantKernel(1.0, (1e-4, 1e4)) * tied]
     rough = scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
     return {"smooth": [line], "local": [line + rough, line]}.get(kernel_set, [])
 

@@ -205,6 +205,10 @@ class TiedLengthScales:
         """Return the same density of length scales in units of so much, (d,)."""
         return replace(self, log_std=self.log_std - log_scale)
 
+    def weighted(self, share):
+        """Return the same density to the power ``share``."""
+        return replace(self, precision=share * self.precision)
+
     def __call__(self, theta):
         """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
@@ -303,6 +307,11 @@ class ParameterSpace:
             return value, gradient
         total = {name: gradient[name] + slope for name, slope in slopes.items()}
         return value + more, type(gradient)(gradient, **total)
+
+    def weighted(self, share):
+        """Return the space where what is expected beforehand counts a share."""
+        prior = None if self.prior is None else self.prior.weighted(share)
+        return replace(self, prior=prior, expected=self.expected.weighted(share))
 
     def merit(self, parameters, value):
         """Return what learning maximises: an objective and the log priors of its parameters."""
