@@ -152,7 +152,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     kernel_set = choices.kernel_set if compares else ONE
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.of_near_rows)
     if _may_be_lines(rows, choices, likelihood):
-        kernels += kernel_set.lines_of(spread, center)
+        kernels += kernel_set.with_lines(spread, center)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]

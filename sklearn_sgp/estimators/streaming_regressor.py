@@ -7,6 +7,7 @@ import numpy as np
 
 from .._compat import Interval
 from ..data.targets import observed_columns
+from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_precisions, regression_likelihood
 from ..optimize.progress import Clock
 from ..predict.vouched_bands import with_vouched_bands
@@ -32,9 +33,10 @@ class StreamingSGPRegressor(SGPRegressor):
     kernel : Kernel, default=None
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
-        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column; its
-        starting values and bounds come from the data, or from the first batch. The kernel refers to
-        normalised targets (see ``normalize_y``) and to inputs in their own units.
+        noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, which
+        few rows tie together, and straight lines beside it where the first rows speak for them (see
+        Notes); starting values and bounds come from the data, or from the first batch. The kernel
+        refers to normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     kernel_priors : dict, default=None
         What is expected of parameters of the kernel and the noise: frozen distributions of
@@ -344,9 +346,12 @@ class StreamingSGPRegressor(SGPRegressor):
     bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
     on (ten tables). With the default kernel and Gaussian noise 512 rows (1,024 of noise) are kept
     to begin anew each time that they have doubled, unless something fades, has changed or is
-    limited by ``max_time``. If each batch so far lies beyond those before in one column, as time
-    does, what came next decides between that kernel and a level that wanders: a random walk, a
-    trend that wanders, and a smooth function of the other columns. ``kernel``, ``kernel_priors``,
+    limited by ``max_time``. Each time with 25 rows or more it asks whether ``ConstantKernel() *
+    Linear()`` beside the kernel raises the bound by 5 nats more than its parameter costs, which
+    ``choices_`` tells: of numbers that are all there, and Gaussian noise. If each batch so far lies
+    beyond those before in one column, as time does, what came next decides between that kernel and
+    a level that wanders: a random walk, a trend that wanders, and a smooth function of the other
+    columns. ``kernel``, ``kernel_priors``,
     ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
     ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
 
@@ -501,6 +506,9 @@ class StreamingSGPRegressor(SGPRegressor):
     def _model_of(self, fitted):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         return with_vouched_bands(super()._model_of(fitted), *fitted.state.band_share)
+
+    def _default_kernels(self):
+        return {"ties_length_scales": True, "kernel_set": STREAM}
 
     def _recipe(self, engine, initial):
         if self.alpha_divergence > 0.0:

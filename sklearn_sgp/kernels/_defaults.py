@@ -45,16 +45,8 @@ def n_varying(spread):
     return max(int(np.count_nonzero(spread)), 1)
 
 
-def _no_lines(line, rough):
+def _no_lines(spread, center):
     return []
-
-
-def _lines(line, rough):
-    return [line]
-
-
-def _rough_lines(line, rough):
-    return [line + rough, line]
 
 
 @dataclass(frozen=True)
@@ -71,8 +63,8 @@ class KernelSet:
         ``kernels_of(spread)``: a list of kernels, from the standard deviations of the columns, 0
         for a column of one value.
     with_lines : callable
-        ``with_lines(line, rough)``: kernels with straight lines in the place of the smooth part,
-        for tables with a trend, from these two parts. Lines alone come last.
+        ``with_lines(spread, center)``: kernels with straight lines through the columns' means, for
+        tables with a trend. Lines alone come last.
     of_near_rows : bool
         Whether the set is for models that know their near rows. A kernel of the numbers is then
         chosen before categories are looked at.
@@ -94,12 +86,6 @@ class KernelSet:
     in_proportion: bool = False
     tries_own_scales: bool = False
     tries_ranges: bool = False
-
-    def lines_of(self, spread, center):
-        """Return kernels with straight lines through the columns' means, if the set has any."""
-        length_scale = starting_length_scale(spread)
-        line = Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
-        return self.with_lines(line, _rough(spread))
 
 
 def _smooth(spread):
@@ -134,12 +120,33 @@ def _longer(spread):
     return [scaled(RBF, spread, share=share) + rough]
 
 
+def _line(spread, center):
+    length_scale = starting_length_scale(spread)
+    return Linear(length_scale, center, length_scale[:, None] * LENGTH_SCALE_RANGE)
+
+
+def _line_alone(spread, center):
+    return [_line(spread, center)]
+
+
+def _line_for_smooth(spread, center):
+    line = _line(spread, center)
+    return [line + _rough(spread), line]
+
+
+def _line_beside_smooth(spread, center):
+    line = Linear(starting_length_scale(spread), center, "fixed")
+    return [scaled(RBF, spread) + ConstantKernel(1.0, (1e-4, 1e4)) * line]
+
+
 # Nothing is compared.
 ONE = KernelSet(_smooth)
 # Sparse regression: inducing inputs follow smooth functions, and functions rough in few columns.
-SMOOTH = KernelSet(_smooth_or_middle, _lines, ties_with_tails=True)
+SMOOTH = KernelSet(_smooth_or_middle, _line_alone, ties_with_tails=True)
 # Regression by local models, which can follow functions rough in all columns.
-LOCAL = KernelSet(_rough_in_all, _rough_lines, of_near_rows=True, ties_with_tails=True)
+LOCAL = KernelSet(_rough_in_all, _line_for_smooth, of_near_rows=True, ties_with_tails=True)
+# Streams; lines have one variance beside the smooth part, as batches of few rows must learn it.
+STREAM = KernelSet(_smooth, _line_beside_smooth)
 # Classes with nothing to compare.
 PROPORTIONAL = KernelSet(_smooth, in_proportion=True)
 # Classes by local models; Matern-3/2 where columns are many.

@@ -197,6 +197,8 @@ class TiedLengthScales:
     has_tails : bool
         Whether the logarithms scatter by Cauchy's density, not the normal one: a column that says
         nothing may then have a length scale far beyond the others.
+    power : float
+        Of the density.
     """
 
     log_std: np.ndarray
@@ -204,10 +206,15 @@ class TiedLengthScales:
     precision: float
     varies: object = ...
     has_tails: bool = False
+    power: float = 1.0
 
     def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""
         return replace(self, log_std=self.log_std - log_scale)
+
+    def weighted(self, share):
+        """Return the same density to the power ``share``."""
+        return replace(self, power=share * self.power)
 
     def __call__(self, theta):
         """Return the value, up to a constant, and the gradient."""
@@ -223,7 +230,7 @@ class TiedLengthScales:
             else:
                 value -= 0.5 * float(squares.sum())
             gradient[place] = slope - slope.mean() if len(place) else slope
-        return value, gradient
+        return self.power * value, self.power * gradient
 
 
 @dataclass(frozen=True)
@@ -312,6 +319,11 @@ class ParameterSpace:
             return value, gradient
         total = {name: gradient[name] + slope for name, slope in slopes.items()}
         return value + more, type(gradient)(gradient, **total)
+
+    def weighted(self, share):
+        """Return the space where what is expected beforehand counts a share."""
+        prior = None if self.prior is None else self.prior.weighted(share)
+        return replace(self, prior=prior, expected=self.expected.weighted(share))
 
     def merit(self, parameters, value):
         """Return what learning maximises: an objective and the log priors of its parameters."""

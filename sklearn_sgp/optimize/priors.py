@@ -50,6 +50,10 @@ class TiedCategories:
         """Return the same, as categories have no units."""
         return self
 
+    def weighted(self, share):
+        """Return the same density to the power ``share``."""
+        return replace(self, precisions=tuple(share * one for one in self.precisions))
+
     def __call__(self, theta):
         """Return the value, up to a constant, and the gradient."""
         value, gradient = 0.0, np.zeros_like(theta)
@@ -93,6 +97,10 @@ class Product:
         return replace(
             self, factors=tuple(one.for_scaled_inputs(log_scale) for one in self.factors)
         )
+
+    def weighted(self, share):
+        """Return the same density to the power ``share``."""
+        return replace(self, factors=tuple(one.weighted(share) for one in self.factors))
 
     def __call__(self, theta):
         values, gradients = zip(*(factor(theta) for factor in self.factors), strict=True)

@@ -58,6 +58,13 @@ def test_several_priors_add_up(theta):
     assert_allclose(both, CATEGORIES(theta)[0] + SCALES(theta)[0])
 
 
+@pytest.mark.parametrize("prior", [CATEGORIES, SCALES, Product((CATEGORIES, SCALES))])
+def test_a_share_of_a_prior_is_its_power(prior, theta):
+    """Batches of a stream count it by their share of the rows."""
+    for found, whole in zip(prior.weighted(0.3)(theta), prior(theta), strict=True):
+        assert_allclose(found, 0.3 * whole)
+
+
 class _Like:
     """Stands in for `Parameters`: values by name."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..._parallel import single_blas_thread
 from ..._warnings import warn_caller
 from ...gp.jitter import warn_about_jitter
-from .beginnings import by_labels, or_elsewhere
+from .beginnings import best_kernel, by_labels, or_elsewhere
 from .inducing import identity_pairs
 from .old_posterior import OldPosterior
 from .plan import Proposal
@@ -21,8 +21,7 @@ def first_batch(rows, plan):
     with single_blas_thread():
         begun = by_labels(rows, plan)
         if begun is None:
-            found, n_iter = best_of_rounds(plan.start.parameters, rows, None, 0.0, plan)
-            begun = or_elsewhere(found, n_iter, rows, None, 0.0, plan)
+            begun = best_kernel(rows, plan)
         plan, found, n_iter = begun
         ones = _ones(plan, rows, None, None, found[0])
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)

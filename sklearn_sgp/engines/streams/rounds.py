@@ -79,7 +79,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
         plan = plan.of_later(weight) if share <= 1.0 else plan
         told = weight / (weight + plan.weight_learned)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
-    space = replace(space, expected=space.expected.weighted(told))
+    space = space.weighted(told)
     space = space.without("log_noise") if plan.holds_noise else space
     space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):

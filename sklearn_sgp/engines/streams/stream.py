@@ -269,6 +269,8 @@ class Stream:
         rows = rows if learns else replace(rows, grid=0.0)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
         posed = _of_so_many(_humble(problem), n_rows) if learns else problem
+        if n_distinct(problem.rows) < least:  # as many as a line has numbers are on one
+            posed = replace(posed, start=replace(posed.start, alternatives=()))
         plan = self._plan(posed, 0, has_signal, 0.0)
         plan = replace(plan, earlier_theta=self.initial.theta)
         fitted, ones = first_batch(rows, plan)
@@ -291,7 +293,7 @@ class Stream:
                 warn_at_bounds(problem.start, fitted.parameters)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
-        start = fitted.start if is_short else problem.start
+        start = fitted.start if is_short else _same_start(problem.start, fitted.start)
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
@@ -386,6 +388,12 @@ class Stream:
             follows_units=self.follows_units,
             old_power=self.old_power,
         )
+
+
+def _same_start(posed, begun):
+    """Return the one of some starts that a stream has begun with, before few rows bounded it."""
+    starts = (replace(one, alternatives=()) for one in (posed, *posed.alternatives))
+    return next((one for one in starts if one.kernel is begun.kernel), posed)
 
 
 def _least_rows(problem):
