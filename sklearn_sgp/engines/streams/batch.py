@@ -7,7 +7,8 @@ import numpy as np
 from ..._parallel import single_blas_thread
 from ..._warnings import warn_caller
 from ...gp.jitter import warn_about_jitter
-from .beginnings import best_kernel, by_labels, or_elsewhere
+from ...optimize.choices import Comparison
+from .beginnings import by_labels, or_elsewhere, score_of, with_each_kernel
 from .inducing import identity_pairs
 from .old_posterior import OldPosterior
 from .plan import Proposal
@@ -21,7 +22,14 @@ def first_batch(rows, plan):
     with single_blas_thread():
         begun = by_labels(rows, plan)
         if begun is None:
-            begun = best_kernel(rows, plan)
+            kernels, starts = Comparison("kernel", plan.trace), with_each_kernel(rows, plan)
+            for begin, parameters in kernels.over(starts):
+                with kernels:
+                    found, n_iter = best_of_rounds(parameters, rows, None, 0.0, begin)
+                    begun = or_elsewhere(found, n_iter, rows, None, 0.0, begin)
+                    kernels.add(begun, score_of(begun, rows))
+            if len(kernels.tried) != 1:
+                begun = kernels.best_first()[0].result
         plan, found, n_iter = begun
         ones = _ones(plan, rows, None, None, found[0])
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)

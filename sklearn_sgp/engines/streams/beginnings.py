@@ -7,7 +7,6 @@ import numpy as np
 from ...kernels._length_scales import has_lines
 from ...kernels._parts import in_words
 from ...objectives.scores import Score
-from ...optimize.choices import compare
 from ..explained import is_doubtful
 from ..lines import line_starts
 from ..start import bic_penalty
@@ -75,37 +74,33 @@ def or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
     return plan if again is found else other, again, n_iter
 
 
-def best_kernel(rows, plan):
-    """Return plan, what is found and iterations, as `or_elsewhere`, with the best default kernel.
+def with_each_kernel(rows, plan):
+    """List names of default kernels, each with a plan and parameters to begin with."""
+    start = replace(plan.start, alternatives=())
+    ways = [(replace(plan, start=start), start.parameters)]
+    for one in line_starts(plan.start) if plan.learns else ():
+        begin = replace(plan, start=one)
+        ways.append((begin, _with_inputs(one.parameters, rows, None, 0.0, begin)[0]))
+    return [(in_words(way[0].start.kernel), way) for way in ways]
 
-    Each is charged for its parameters: see `start.bic_penalty`. Lines must see a signal, too.
+
+def score_of(begun, rows):
+    """Return the bound less what parameters cost, a row; see `start.bic_penalty`.
+
+    Lines must see a signal, and have a lead.
+
+    Parameters
+    ----------
+    begun : tuple
+        As of `or_elsewhere`.
     """
-    first, lines = replace(plan.start, alternatives=()), line_starts(plan.start)
-    if not (plan.learns and lines):
-        return _begun_with(first, rows, plan)
-    candidates = [(in_words(one.kernel), one) for one in (first, *lines)]
-    tried = compare("kernel", candidates, lambda one: _with_score(one, rows, plan), plan.trace)
-    return tried[0].result
-
-
-def _with_score(start, rows, plan):
-    """Return what is begun with a kernel, and its bound less what its parameters cost, a row."""
-    begin, found, n_iter = begun = _begun_with(start, rows, plan)
+    plan, found, n_iter = begun
     n_rows, value = rows.total_weight, found[2]
-    if has_lines(start.parameters.expression):
+    if has_lines(plan.start.parameters.expression):
         value -= _LEAD_OF_LINES
-        if not sees_signal(fitted_from(begin, *found, n_iter, 1), rows, n_rows):
-            return begun, Score.none()
-    return begun, Score.of_objective(value - bic_penalty(start, n_rows), n_rows)
-
-
-def _begun_with(start, rows, plan):
-    """Return plan, what is found and iterations, with the kernel of a start."""
-    begin, parameters = replace(plan, start=start), start.parameters
-    if start.kernel is not plan.start.kernel:
-        parameters, _ = _with_inputs(parameters, rows, None, 0.0, begin)
-    found, n_iter = best_of_rounds(parameters, rows, None, 0.0, begin)
-    return or_elsewhere(found, n_iter, rows, None, 0.0, begin)
+        if not sees_signal(fitted_from(plan, *found, n_iter, 1), rows, n_rows):
+            return Score.none()
+    return Score.of_objective(value - bic_penalty(plan.start, n_rows), n_rows)
 
 
 def _or_as_before(found, n_iter, rows, old, weight_seen, plan):

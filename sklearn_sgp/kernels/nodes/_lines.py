@@ -42,18 +42,17 @@ class Lines(ScaledLeaf):
     def _scale(self, p, column):
         return np.broadcast_to(p[self.length_scale], len(self.center))[column]
 
-    def _add(self, p, grad, products):
-        """Add the gradients from sums of dF / dK times x z, one for each column."""
-        products = self.variance(p) * products
+    def _add(self, grad, products):
+        """Add the gradients from sums of dF / dK times variance x z, one for each column."""
         grad[list(self.amplitudes)] += products.sum()
         target = grad[self.length_scale]
         target -= 2.0 * (products if target.size == len(products) else products.sum())
 
     def diag_vjp(self, p, X, g, grad):
-        self._add(p, grad, g @ self.scaled(p, X) ** 2)
+        self._add(grad, self.variance(p) * (g @ self.scaled(p, X) ** 2))
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
-        of_inputs = product(np.ascontiguousarray(G), self.scaled(p, X))  # (m, d)
-        self._add(p, grad, (of_inputs * self.scaled(p, Z)).sum(axis=0))
+        of_inputs = self.variance(p) * product(np.ascontiguousarray(G), self.scaled(p, X))  # (m, d)
+        self._add(grad, (of_inputs * self.scaled(p, Z)).sum(axis=0))
         if grad_Z is not None:
-            grad_Z += self.variance(p) * of_inputs / p[self.length_scale]
+            grad_Z += of_inputs / p[self.length_scale]
