@@ -11,7 +11,7 @@ import pytest
 import sklearn_sgp
 
 CORE = Path(sklearn_sgp.__file__).parent / "_core"
-MODULES = sorted(path.stem for path in CORE.glob("_*.pyx")) or [None]
+MODULES = [*sorted(path.stem for path in CORE.glob("_*.pyx")), "_shared"]
 MARK = re.compile(r"#else\s+#define __Pyx_FREETHREADING_COMPATIBLE Py_MOD_GIL_NOT_USED\s+#endif")
 
 
