@@ -28,9 +28,7 @@ def with_room(start, rows, near):
     near : bool
         Whether predictions are from near rows beside inducing inputs.
     """
-    likelihood, precision = start.likelihood, start.likelihood.row_precision
-    is_plain = likelihood.conjugate and precision is not None and not precision.differs
-    if not is_plain:
+    if not has_equal_noise(start.likelihood):
         return start
     least, more = _OF_NEAR_ROWS if near else _OF_ROWS
     least = least * max(float(np.max(rows.weights[0])), 1.0) * start.units.variance
@@ -49,3 +47,9 @@ def _widened(start, least, more):
         bounds[variance_mask(start.parameters.expression), 1] += np.log(more)
         space = space.with_group("theta", bounds=bounds)
     return replace(start, space=space)
+
+
+def has_equal_noise(likelihood):
+    """Return whether the noise is Gaussian, and the same in all rows."""
+    precision = likelihood.row_precision
+    return likelihood.conjugate and precision is not None and not precision.differs

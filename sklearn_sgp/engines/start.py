@@ -41,6 +41,7 @@ from .ascent import FEW_ROWS
 from .base import Start
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
+from .noise_free import has_equal_noise
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
 from .variational.class_regressions import begins_with_regressions
@@ -175,8 +176,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
-    precision = likelihood.row_precision
-    is_plain = likelihood.conjugate and precision is not None and not precision.differs
+    is_plain = has_equal_noise(likelihood)
     of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors

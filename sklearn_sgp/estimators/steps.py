@@ -18,6 +18,7 @@ from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import BlockModels
+from ..engines.few_rows import borne_out
 from ..engines.noise_free import with_room
 from ..engines.start import start
 from ..likelihoods._names import (
@@ -319,6 +320,15 @@ class PoseProblem:
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
         return replace(fit, problem=problem)
+
+
+@dataclass(frozen=True)
+class HoldFewRows:
+    """Holds the default kernel and noise where rows are so few that they say nothing of these."""
+
+    def __call__(self, fit):
+        problem = fit.problem
+        return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
 
 
 @dataclass(frozen=True)
