@@ -18,6 +18,7 @@ from .explained import (
     warn_of_unexplained,
 )
 from .left_out_bands import check_left_out
+from .noise_free import LEAST_BY_DEFAULT
 
 # A row is in reach of one that explains a hundredth of its variance. Of the first rows of 60 noisy
 # sines in one or two columns few say little of distances: of 5 rows 25 fits ended without reach, of
@@ -135,7 +136,8 @@ def warn_at_bounds(start, parameters):
     """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
 
     Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
-    is with a category that has no part of its own, or nothing in common with others.
+    is with noise that may go below them, and with a category that has no part of its own, or
+    nothing in common with others.
 
     Parameters
     ----------
@@ -151,6 +153,8 @@ def warn_at_bounds(start, parameters):
         if name == "theta":
             for diagonal, factor, _ in category_slots(parameters.expression):
                 free[diagonal] = free[factor] = False
+        if name == "log_noise":
+            free &= lower >= np.log(LEAST_BY_DEFAULT * start.units.variance)
         at_lower = np.flatnonzero(free & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (

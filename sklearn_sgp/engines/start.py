@@ -40,6 +40,7 @@ from .ascent import FEW_ROWS
 from .base import Start
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
+from .noise_free import expects_no_noise, has_equal_noise
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
 from .variational.mixing import starting_mixing
@@ -95,6 +96,11 @@ class Choices:
     def has_features(self):
         """True if Fourier features take the place of inducing inputs."""
         return isinstance(self.inducing, str) and self.inducing == "fourier"
+
+    @property
+    def expects_no_noise(self):
+        """True if the user says that there is next to none."""
+        return expects_no_noise(self.noise_variance, self.noise_variance_bounds)
 
     @property
     def mixes_outputs(self):
@@ -164,8 +170,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
-    precision = likelihood.row_precision
-    is_plain = likelihood.conjugate and precision is not None and not precision.differs
+    is_plain = has_equal_noise(likelihood)
     of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors

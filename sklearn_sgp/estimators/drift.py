@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._warnings import warn_caller
+from ..engines.few_rows import ROWS_TO_LEARN, is_held
 
 _DRIFT_ROWS = 50
 _LEAST_CHECKED_ROWS = 8
@@ -26,16 +27,22 @@ class DriftCheck:
     due : int
         Number of rows from which on a batch is checked.
     seen, far : ndarray of shape (t,) or 0
+    is_held : bool
+        Whether the first batch was so small that kernel and noise were not learned.
     """
 
     due: int = 0
     seen: np.ndarray | int = 0
     far: np.ndarray | int = 0
+    is_held: bool = False
 
     @classmethod
     def of(cls, model):
         """Begin after a first batch; None where kernel and noise were given."""
-        return cls() if model._fitted.start.learns(model.optimizer) else None
+        start = model._fitted.start
+        if model.optimizer is not None and is_held(start):
+            return cls(due=_LEAST_CHECKED_ROWS, is_held=True)
+        return cls() if start.learns(model.optimizer) else None
 
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.
@@ -49,6 +56,13 @@ class DriftCheck:
         """
         if n_rows < self.due or not len(rows):
             return self
+        if self.is_held:
+            warn_caller(
+                f"The first batch had fewer than {ROWS_TO_LEARN} rows, from which kernel and noise "
+                "are not learned, nor do later batches learn them: deviations stay as wide as "
+                "those of few rows. Call fit on all rows, or take StreamingSGPRegressor."
+            )
+            return DriftCheck(due=2 * n_rows)
         sample = rows.fixed_subset(_DRIFT_ROWS)
         is_far, is_seen = _far(sample, observations)
         seen, far = self.seen + is_seen.sum(axis=0), self.far + is_far.sum(axis=0)

@@ -40,6 +40,7 @@ from .steps import (
     Calibrate,
     EncodeAsRegressions,
     EncodeLabels,
+    HoldFewRows,
     HoldKernelOfOneClass,
     InitialiseLikelihood,
     Learn,
@@ -121,7 +122,7 @@ def svgp_regressor(model, previous, live_elsewhere=False):
         pose = PoseProblem(model, noise_apart=True, previous=previous)
         return Recipe([engine, *encode, pose], _with_noise(model, likelihood, [engine]))
     learn = LearnBeforeSites(Learn()) if takes_row_precisions(likelihood) else Learn()
-    return Recipe([engine, *encode, pose], [learn])
+    return Recipe([engine, *encode, pose, HoldFewRows()], [learn])
 
 
 def _with_noise(model, likelihood, engine_steps, choose=None, combines=True):
@@ -157,7 +158,7 @@ def anytime_regressor(model, previous, merges, live_elsewhere=False):
     pose = PoseProblem(model, noise_apart, previous)
     blocks_anew = [PlanBlocks(model, None)]
     learn = _with_noise(model, likelihood, blocks_anew) if noise_apart else [Learn()]
-    return Recipe([*encode, PlanBlocks(model, previous), pose], learn)
+    return Recipe([*encode, PlanBlocks(model, previous), pose, HoldFewRows()], learn)
 
 
 def streaming_regressor(model, engine, initial):
@@ -180,7 +181,7 @@ def streaming_regressor(model, engine, initial):
     if noise_apart:
         learn = _with_noise(model, likelihood, [], engine.first_inducing, combines=False)
     begin = BeginStream(engine, initial)
-    return Recipe([*scale, ScaleConstants(model), pose, begin], learn)
+    return Recipe([*scale, ScaleConstants(model), pose, HoldFewRows(), begin], learn)
 
 
 def svgp_classifier(model, previous, classes):

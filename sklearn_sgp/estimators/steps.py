@@ -18,6 +18,7 @@ from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.blocks.engine import BlockModels
+from ..engines.few_rows import borne_out
 from ..engines.noise_free import with_room
 from ..engines.start import start
 from ..kernels._defaults import PROPORTIONAL
@@ -314,12 +315,21 @@ class PoseProblem:
         started = start(rows, choices, likelihood, rng, previous, self.choose)
         inference = inference_of(model, likelihood, fit.targets.n_outputs)
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
-        if contained and not self.noise_apart:
-            started = with_room(started, rows, choices.kernel_set.of_near_rows)
+        if contained and choices.expects_no_noise:
+            started = with_room(started, choices.kernel_set.of_near_rows)
         shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
         return replace(fit, problem=problem)
+
+
+@dataclass(frozen=True)
+class HoldFewRows:
+    """Holds the default kernel and noise where rows are so few that they say nothing of these."""
+
+    def __call__(self, fit):
+        problem = fit.problem
+        return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
 
 
 @dataclass(frozen=True)

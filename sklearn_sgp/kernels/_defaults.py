@@ -68,8 +68,6 @@ class KernelSet:
     of_near_rows : bool
         Whether the set is for models that know their near rows. A kernel of the numbers is then
         chosen before categories are looked at.
-    ties_with_tails : bool
-        Whether the prior that ties length scales lets one be far from the others (`engines.ties`).
     in_proportion : bool
         Whether length scales may be learned in a common proportion (`engines.proportions`).
     tries_own_scales : bool
@@ -82,7 +80,6 @@ class KernelSet:
     kernels_of: Callable
     with_lines: Callable = _no_lines
     of_near_rows: bool = False
-    ties_with_tails: bool = False
     in_proportion: bool = False
     tries_own_scales: bool = False
     tries_ranges: bool = False
@@ -142,9 +139,9 @@ def _line_beside_smooth(spread, center):
 # Nothing is compared.
 ONE = KernelSet(_smooth)
 # Sparse regression: inducing inputs follow smooth functions, and functions rough in few columns.
-SMOOTH = KernelSet(_smooth_or_middle, _line_alone, ties_with_tails=True)
+SMOOTH = KernelSet(_smooth_or_middle, _line_alone)
 # Regression by local models, which can follow functions rough in all columns.
-LOCAL = KernelSet(_rough_in_all, _line_for_smooth, of_near_rows=True, ties_with_tails=True)
+LOCAL = KernelSet(_rough_in_all, _line_for_smooth, of_near_rows=True)
 # Streams; lines have one variance beside the smooth part, as batches of few rows must learn it.
 STREAM = KernelSet(_smooth, _line_beside_smooth)
 # Classes with nothing to compare.

@@ -1,0 +1,58 @@
+"""Fits of one to five rows, which say nothing of a kernel, and little of its scale."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+
+EVERY = pytest.mark.parametrize(
+    "estimator", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor]
+)
+
+
+def draws(n, count):
+    """Draws of a smooth function of any mean and unit: n rows of it, and 40 new ones beside."""
+    for seed in range(count):
+        rng = np.random.default_rng(1000 * n + seed)
+        X = rng.uniform(size=(n + 40, 3))
+        squares = ((X[:, None] - X[None]) ** 2).sum(axis=2) / 0.7**2
+        K = np.exp(-0.5 * squares) + 1e-8 * np.eye(len(X))
+        f = np.linalg.cholesky(K) @ rng.normal(size=len(X))
+        unit = 10 ** rng.uniform(-2, 2)
+        y = unit * (3.0 * rng.normal() + f + 0.1 * rng.normal(size=len(X)))
+        yield X[:n], y[:n], X[n:], y[n:]
+
+
+@EVERY
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_bands_of_few_rows(estimator, n):
+    """90 % bands held 0.2, 0.5, 0.7 and 0.6 of the new rows, as if their scale were known."""
+    held = []
+    for X, y, new, truth in draws(n, 10):
+        mean, std = estimator(random_state=0).fit(X, y).predict(new, return_std=True)
+        held.append(np.mean(np.abs(truth - mean) < 1.645 * std))
+    assert np.mean(held) > 0.8
+
+
+@EVERY
+def test_one_row_in_any_unit(estimator):
+    """The deviation far away is in proportion to the row, and that of a row of zero is finite."""
+    X, far = np.array([[2.0, 3.0]]), np.array([[500.0, 3.0]])
+    one, many = (estimator(random_state=0).fit(X, [y]).predict_std(far) for y in (0.02, 2000.0))
+    assert_allclose(many / one, 1e5, rtol=1e-6)
+    assert one > 0.02
+    assert 1.0 < estimator(random_state=0).fit(X, [0.0]).predict_std(far) < 10.0
+
+
+@pytest.mark.filterwarnings("ignore:The optimal value found")
+def test_what_was_given_is_learned():
+    """A kernel that is given is learned from any number of rows, a default one from six."""
+    X = np.arange(6.0)[:, None]
+    y = np.sin(X[:, 0])
+    few = SVGPRegressor(ConstantKernel() * RBF(9.0), noise_variance=1e-3, random_state=0)
+    assert few.fit(X[:5], y[:5]).kernel_.k2.length_scale < 5.0
+    held, learned = (SVGPRegressor(random_state=0).fit(X[:n], y[:n]) for n in (5, 6))
+    assert held.n_iter_ == 1
+    assert learned.n_iter_ > 1
