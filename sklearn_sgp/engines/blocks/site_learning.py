@@ -30,8 +30,8 @@ from .ways import learn_in_rounds
 # Rows around a group from the second round on.
 _MORE_NEIGHBORS = 200
 # Groups of a start's trial, of a step, and those that judge; passes of a trial and of a round over
-# their groups. Seven default fits of two classes (gammas, prices of electricity, a rare class; 3,000
-# and 17,000 rows) took 149 CPU seconds with 24, 8, 32, 6, 4, 12 and 3 sweeps, rounds of two
+# their groups. Seven default fits of two classes (gammas, prices of electricity, a rare class; of
+# 3,000 and 17,000 rows) took 149 CPU seconds with 24, 8, 32, 6, 4, 12 and 3 sweeps, rounds of two
 # finalists and a trial of each start; they take 102 with these, with 0.0005 nats of new rows more
 # in the mean, from 0.006 less to 0.015 more, as other seeds of one draw differ by. With three
 # passes of a round one of the seven has 0.0025 less.
