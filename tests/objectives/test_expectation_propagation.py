@@ -204,6 +204,22 @@ def test_the_cotangent_is_the_derivative(likelihood):
         assert_allclose((found.cotangent * A).sum(), 0.5 * (ends[0] - ends[1]), rtol=1e-5)
 
 
+def test_single_sweeps_go_on_to_the_fixed_point():
+    """Learning moves sites by one sweep with each of its steps: they go where many sweeps lead."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(20, 2))
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    observed = Observed((rng.uniform(size=(20, 1)) < 0.5).astype(float), np.ones(20))
+    exact = propagate(K, observed, Probit(0.0), Sites.none(20), 1e-10)
+    sites = Sites.none(20)
+    for _ in range(40):
+        found = propagate(K, observed, Probit(0.0), sites, 1e-10, 1)
+        assert_allclose(found.sites, sites)  # those that the evidence is of
+        sites = found.following
+    assert_allclose(found.evidence, exact.evidence, rtol=1e-10)
+    assert_allclose(sites, exact.sites, rtol=1e-6)
+
+
 def test_rows_of_one_class_that_all_but_coincide_come_to_rest():
     """Sites of 250 rows with nearly one function value do not swing: a second run moves nothing."""
     X = np.random.RandomState(0).uniform(-1.0, 1.0, (250, 2))
