@@ -18,10 +18,11 @@ TABLES = {
 PENDIGITS, LETTERS = "pendigits_in_one_unit", "mixture_26"
 ANYTIME, SVGP = "ours", "ours, SVGPClassifier"
 _SCORES = ("error", "nlpd", "ece", "seconds")
+# Adapter, task, and its options: those of a run and those of a toy.
 _PEERS = {
-    "SVM": ("peers/sklearn_classes", "svm", {}),
-    "boosting": ("peers/sklearn_classes", "boosting", {}),
-    "GPflow SVGP": ("peers/gpflow_classes", "fit", {"seconds": 30}),
+    "SVM": ("peers/sklearn_classes", "svm", {}, {}),
+    "boosting": ("peers/sklearn_classes", "boosting", {}, {"trees": 2}),
+    "GPflow SVGP": ("peers/gpflow_classes", "fit", {"seconds": 30}, {"seconds": 2}),
 }
 _INDUCING = 100  # of GPflow's
 _DRAWS = 3  # of the 26 classes
@@ -53,9 +54,8 @@ def _compared(context, found, name, splits):
         ANYTIME: context.run("ours/anytime_classifier", "fit", *paths, **_toy(context)),
         SVGP: context.run("ours/svgp_classifier", "fit", *paths, **_toy(context)),
     }
-    for peer, (adapter, task, options) in _PEERS.items():
-        limits = {"seconds": 2} if context.smoke and options else options
-        records[peer] = context.run_peer(adapter, task, *paths, **limits)
+    for peer, (adapter, task, *options) in _PEERS.items():
+        records[peer] = context.run_peer(adapter, task, *paths, **context.size(*options))
     for key in _SCORES:
         for prefix, who in ((name, ANYTIME), (f"svgp_{name}", SVGP)):
             if key in ("error", "nlpd"):

@@ -30,14 +30,14 @@ def svm(problem):
     _scored(problem, model, time.perf_counter() - begin)
 
 
-def boosting(problem):
+def boosting(problem, trees=1000):
     """Histogram gradient boosting with early stopping."""
-    allow(trees=1000, early_stopping=True)
+    allow(trees=trees, early_stopping=True)
     begin = time.perf_counter()
     # scikit-learn asks for a row of each class among those that tell when to stop
     held_out = max(0.1, 2 * len(np.unique(problem.y)) / len(problem.y))
     model = HistGradientBoostingClassifier(
-        max_iter=1000, early_stopping=True, validation_fraction=held_out, random_state=0
+        max_iter=trees, early_stopping=True, validation_fraction=held_out, random_state=0
     )
     model.fit(problem.X, problem.y)
     _scored(problem, model, time.perf_counter() - begin)
