@@ -28,7 +28,8 @@ def with_room(start, rows, near):
     near : bool
         Whether predictions are from near rows beside inducing inputs.
     """
-    if not has_equal_noise(start.likelihood):
+    is_given = "theta" not in start.with_default_bounds  # its variance may be of any size
+    if is_given or not has_equal_noise(start.likelihood):
         return start
     least, more = _OF_NEAR_ROWS if near else _OF_ROWS
     least = least * max(float(np.max(rows.weights[0])), 1.0) * start.units.variance

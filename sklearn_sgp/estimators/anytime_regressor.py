@@ -123,7 +123,7 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
-        Where all rows are inducing inputs the default goes down to 1e-8.
+        With a default kernel, where all rows are inducing inputs, the default goes down to 1e-8.
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows (numbers by Adam, labels by

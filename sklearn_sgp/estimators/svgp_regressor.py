@@ -105,7 +105,7 @@ class SVGPRegressor(SGPRegressor):
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
-        Where all rows are inducing inputs the default goes down to 1e-9.
+        With a default kernel, where all rows are inducing inputs, the default goes down to 1e-9.
 
     optimizer : {"auto", "lbfgs", "adam", "sgd"} or None, default="auto"
         "auto" runs L-BFGS on a subset of the rows and then on larger subsets. "lbfgs" runs L-BFGS
