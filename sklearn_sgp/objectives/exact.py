@@ -127,15 +127,15 @@ def exact_posterior(prior, rows, noise_variance):
 def exact_posterior_of_rows(prior, rows, noise_variance):
     """Find q(u) as `exact_posterior` does, of noise that may be next to nothing.
 
-    There predictions come from K(X, X) alone, and half of the noise is the jitter: that suffices
-    wherever the noise is not lost. Parameters and result are those of `exact_posterior`.
+    There predictions come from K(X, X) alone, and a twentieth of the noise is the jitter: it
+    suffices wherever the noise is not lost. Parameters and result are those of `exact_posterior`.
     """
     try:
         outputs = _outputs(prior.kernel, rows, noise_variance)
         least, scale = _least_noise(outputs), float(prior.kernel.diag(rows.X).mean())
         if least >= _DELICATE * scale:
             return exact_posterior(prior, rows, noise_variance)
-        delta = _LARGEST_SHARE * least
+        delta = 0.1 * _LARGEST_SHARE * least
         prior = Prior.build(prior.kernel, prior.Z, delta, delta / scale)
     except NotPositiveDefiniteError:
         return None
