@@ -21,7 +21,7 @@ OF_NOISE = (
 )
 
 
-def fitted_attributes(model, fitted, weight):
+def fitted_attributes(estimator, fitted, weight):
     """Return the fitted attributes as a dictionary.
 
     Parameters
@@ -30,7 +30,7 @@ def fitted_attributes(model, fitted, weight):
         Total weight of the rows that the objective counts.
     """
     fitted = replace(fitted, predictor=fitted.predictor.ready())
-    targets, parameters, form = fitted.targets, fitted.parameters, model._format
+    targets, parameters, form = fitted.targets, fitted.parameters, estimator._format
     attributes = {
         "_fitted": fitted,
         "kernel_": fitted.sklearn_kernel,
@@ -38,18 +38,21 @@ def fitted_attributes(model, fitted, weight):
         **_of_inducing(parameters, form),
         "objective_": fitted.objective - weight * targets.log_scale,
         "log_prior_": fitted.start.space.expected.log_density(parameters),
-        "is_categorical_": form.mask(model.n_features_in_),
+        "is_categorical_": form.mask(estimator.n_features_in_),
         "categories_": form.codes.values,
         "jitter_": fitted.jitter,
         "n_iter_": fitted.n_iter,
         "n_steps_": fitted.n_steps,
     }
-    if hasattr(model, "n_latent"):
+    if hasattr(estimator, "n_latent"):
         attributes |= mixed_outputs.attributes(parameters.mixing)
-    if hasattr(model, "normalize_y"):
-        attributes |= _of_noise(model, fitted)
+    if hasattr(estimator, "normalize_y"):
+        attributes |= _of_noise(estimator, fitted)
     return (
-        attributes | targets.attributes | fitted.state.attributes | model._more_attributes(fitted)
+        attributes
+        | targets.attributes
+        | fitted.state.attributes
+        | estimator._more_attributes(fitted)
     )
 
 
@@ -63,23 +66,23 @@ def _of_inducing(parameters, form):
     return {"inducing_points_": read_only_copy(Z), "frequencies_": frequencies}
 
 
-def _of_noise(model, fitted):
+def _of_noise(estimator, fitted):
     """Return what a regressor learned of its noise."""
     attributes, scale = dict(fitted.noise.attributes), fitted.variance_scale
     if fitted.likelihood.has_noise:
         attributes["noise_variance_"] = fitted.targets.each_output(fitted.noise_variance)
-    if may_vary(regression_likelihood(model.likelihood)):
+    if may_vary(regression_likelihood(estimator.likelihood)):
         attributes["variance_scale_gain_"] = 0.0 if scale is None else scale.gain
         attributes["variance_scale_"] = (1.0, 1.0) if scale is None else scale.range
-    if warps_targets(regression_likelihood(model.likelihood)):
+    if warps_targets(regression_likelihood(estimator.likelihood)):
         attributes["mean_share_"] = fitted.targets.each_output(fitted.told_mean.share)
     return attributes
 
 
-def set_attributes(model, attributes):
+def set_attributes(estimator, attributes):
     """Set fitted attributes."""
     for name, value in attributes.items():
-        setattr(model, name, value)
+        setattr(estimator, name, value)
 
 
 def trace_attributes(trace, targets, weight):

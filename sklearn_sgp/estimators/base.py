@@ -34,24 +34,24 @@ class IllConditionedError(NotPositiveDefiniteError, ValueError):
 
 
 @contextmanager
-def transaction(model):
+def transaction(estimator):
     """Leave an estimator as it was if anything is raised, Ctrl-C included.
 
     Fitted attributes are replaced, never changed in place, so a shallow copy restores them. An
     error of the linear algebra, which names neither cause nor cure, becomes a ValueError that does.
     A fit that Ctrl-C ended after some step is kept, and KeyboardInterrupt is raised after that.
     """
-    before = model.__dict__.copy()
+    before = estimator.__dict__.copy()
     try:
         yield
     except BaseException as error:
-        model.__dict__.update(before)  # at no moment is anything missing for other threads
-        for name in model.__dict__.keys() - before.keys():
-            del model.__dict__[name]
+        estimator.__dict__.update(before)  # at no moment is anything missing for other threads
+        for name in estimator.__dict__.keys() - before.keys():
+            del estimator.__dict__[name]
         if type(error) in (np.linalg.LinAlgError, NotPositiveDefiniteError):
             raise IllConditionedError(_ILL_CONDITIONED.format(error)) from error
         raise
-    if model._fitted.interrupted:
+    if estimator._fitted.interrupted:
         raise KeyboardInterrupt
 
 

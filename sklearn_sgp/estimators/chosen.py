@@ -14,61 +14,64 @@ from ..optimize.progress import Trace
 from .mixed_outputs import mixes_outputs
 
 
-def settings_of(model):
+def settings_of(estimator):
     """Return what the user chose about learning."""
     names = (field.name for field in fields(Settings))
-    chosen = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    chosen |= {"n_jobs": resolved_jobs(model.n_jobs), "has_noise": hasattr(model, "noise_variance")}
+    chosen = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    chosen |= {
+        "n_jobs": resolved_jobs(estimator.n_jobs),
+        "has_noise": hasattr(estimator, "noise_variance"),
+    }
     return Settings(**chosen)
 
 
-def choices_of(model):
+def choices_of(estimator):
     """Return what the user chose about kernel, noise and inducing inputs."""
     names = (field.name for field in fields(Choices))
-    chosen = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    form = model._format
-    chosen |= {"n_inducing": int(model.n_inducing), "columns": form.columns}
+    chosen = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    form = estimator._format
+    chosen |= {"n_inducing": int(estimator.n_inducing), "columns": form.columns}
     chosen["missing"] = form.missing
-    return Choices(**chosen, learns=model.optimizer is not None, **model._default_kernels())
+    return Choices(**chosen, learns=estimator.optimizer is not None, **estimator._default_kernels())
 
 
-def inference_of(model, likelihood, n_outputs):
+def inference_of(estimator, likelihood, n_outputs):
     """Return how q(u) is found."""
-    if mixes_outputs(model):
+    if mixes_outputs(estimator):
         return CoregionalisedInference()
     return inference_for(likelihood, n_outputs)
 
 
-def previous_fit(model):
+def previous_fit(estimator):
     """Return the earlier fit that the next one starts from, or None."""
-    return model._fitted if model.warm_start else None
+    return estimator._fitted if estimator.warm_start else None
 
 
-def later_problem(model, rows, clock, learns=True):
+def later_problem(estimator, rows, clock, learns=True):
     """Pose the problem of a later batch."""
-    fitted, settings = model._fitted, settings_of(model)
+    fitted, settings = estimator._fitted, settings_of(estimator)
     return Problem(
         rows,
         fitted.start,
-        inference_of(model, fitted.start.likelihood, fitted.targets.n_outputs),
+        inference_of(estimator, fitted.start.likelihood, fitted.targets.n_outputs),
         settings if learns else replace(settings, optimizer=None),
         Trace(clock),
-        check_random_state(model.random_state),
+        check_random_state(estimator.random_state),
     )
 
 
-def fingerprints(model):
+def fingerprints(estimator):
     """Return fingerprints of the parameters that later batches cannot change."""
-    names = model._fixed_after_fit
-    given = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    names = estimator._fixed_after_fit
+    given = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
     if isinstance(given.get("inducing"), str) and given["inducing"] != "fourier":
         given["inducing"] = "chosen"
     return {name: fingerprint(value) for name, value in given.items()}
 
 
-def check_same_parameters(model):
+def check_same_parameters(estimator):
     """Refuse a later batch if a parameter has changed that only a new fit heeds."""
-    before, now = model._given or {}, fingerprints(model)
+    before, now = estimator._given or {}, fingerprints(estimator)
     changed = [name for name in before if before[name] != now.get(name)]
     if changed:
         raise ValueError(

@@ -31,7 +31,7 @@ _BY_ORDER = ("contiguous", "random")
 _ROW_MODELS = ["sor", "dtc", "vfe", "fitc", "fic"]
 
 
-def numbers_of(model, X, y, sample_weight):
+def numbers_of(estimator, X, y, sample_weight):
     """Return the `Fit` of a regressor of independent rows, from a collection.
 
     Parameters
@@ -48,44 +48,44 @@ def numbers_of(model, X, y, sample_weight):
     ValueError
         If shapes, values or parameters are not what they must be.
     """
-    X, _ = _split(model, X)
-    return _numbers(model, X, y, sample_weight, None)
+    X, _ = _split(estimator, X)
+    return _numbers(estimator, X, y, sample_weight, None)
 
 
-def numbers_in_blocks(model, X, y, sample_weight):
+def numbers_in_blocks(estimator, X, y, sample_weight):
     """Return the `Fit` of a regressor in blocks; see `numbers_of`."""
-    X, labels = _split(model, X)
-    named = chosen_model(model)
+    X, labels = _split(estimator, X)
+    named = chosen_model(estimator)
     allowed = [*(_ROW_MODELS if labels is None else ()), "pitc", "pic"]
-    if labels is None and named in ("pitc", "pic") and model.partition in _BY_ORDER:
+    if labels is None and named in ("pitc", "pic") and estimator.partition in _BY_ORDER:
         raise ValueError(
             "partition must be 'kmeans' or a clusterer for dask collections without blocks, as "
-            f"their rows have no order. Got {model.partition!r}."
+            f"their rows have no order. Got {estimator.partition!r}."
         )
-    if named not in allowed or model.solver != "exact":
+    if named not in allowed or estimator.solver != "exact":
         given = "without blocks" if labels is None else "with blocks"
         raise ValueError(
             f"model must be one of {allowed} for dask collections {given}, and solver 'exact'. "
-            f"Got model={model.model!r} and solver={model.solver!r}: take 'pic', or pass "
+            f"Got model={estimator.model!r} and solver={estimator.solver!r}: take 'pic', or pass "
             "arrays or memory maps, which models of near rows and joblib's parallel_config take."
         )
-    return _numbers(model, X, y, sample_weight, labels)
+    return _numbers(estimator, X, y, sample_weight, labels)
 
 
-def labels_of(model, X, y, sample_weight):
+def labels_of(estimator, X, y, sample_weight):
     """Return the `Fit` of a classifier, from a collection; see `numbers_of`."""
-    _check_parameters(model)
-    X, _ = _split(model, X)
+    _check_parameters(estimator)
+    X, _ = _split(estimator, X)
     partitions = partitions_of(X, y=y, sample_weight=sample_weight)
-    source = _source(model, partitions, label_part, LabelCounts)
+    source = _source(estimator, partitions, label_part, LabelCounts)
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
-    if model.class_weight is not None:
-        factors = weight_of_classes(model.class_weight, classes, classes, of_class)
+    if estimator.class_weight is not None:
+        factors = weight_of_classes(estimator.class_weight, classes, classes, of_class)
         if not factors.all():
             raise ValueError(
                 "class_weight must be above zero for each class of a dask collection. Got "
-                f"{model.class_weight!r}: leave the rows of the others out."
+                f"{estimator.class_weight!r}: leave the rows of the others out."
             )
         of_class = factors * of_class
     if len(source) <= MERGE_ROWS:
@@ -93,7 +93,7 @@ def labels_of(model, X, y, sample_weight):
         if factors is not None:
             weight = factors[np.searchsorted(classes, y)] * (1.0 if weight is None else weight)
         return Fit.of(Inputs(X), y, weight)
-    likelihood = classification_likelihood(model.likelihood, classes)
+    likelihood = classification_likelihood(estimator.likelihood, classes)
     targets, codes = ClassLabels(classes, likelihood), likelihood.codes(np.arange(len(classes)))
     likelihood = likelihood.for_classes(of_class).initialized(codes, of_class)
     rows = source.rows(Coded(targets, factors), float(of_class.sum()), of_class)
@@ -108,43 +108,43 @@ def refuse_labels_in_blocks():
     )
 
 
-def _split(model, X):
+def _split(estimator, X):
     """Set the format of the inputs; return X without labels of blocks, and the labels or None."""
-    example, block_column = example_of(X), getattr(model, "block_column", None)
-    if getattr(model, "offset_column", None) is not None:
+    example, block_column = example_of(X), getattr(estimator, "block_column", None)
+    if getattr(estimator, "offset_column", None) is not None:
         raise ValueError(
             "offset_column must be None for dask collections. Got "
-            f"{model.offset_column!r}: fit a sample in memory."
+            f"{estimator.offset_column!r}: fit a sample in memory."
         )
     block = column_position(example, block_column, "block_column")
-    missing = MAY_MISS if model.missing == "auto" else NO_MISSING
-    model._format = InputFormat(block=block, missing=missing)
-    validate_data(model, example, reset=True)
-    names = getattr(model, "feature_names_in_", None)
-    model._format = replace(model._format, names=None if names is None else tuple(names))
+    missing = MAY_MISS if estimator.missing == "auto" else NO_MISSING
+    estimator._format = InputFormat(block=block, missing=missing)
+    validate_data(estimator, example, reset=True)
+    names = getattr(estimator, "feature_names_in_", None)
+    estimator._format = replace(estimator._format, names=None if names is None else tuple(names))
     return (X, None) if block is None else split_labels(X, block)
 
 
-def _source(model, partitions, check_y, summary):
+def _source(estimator, partitions, check_y, summary):
     """Return the `Source` of a collection; the estimator learns what stands for missing values."""
-    source = Source(partitions, check_y, summary, model._format.missing)
-    model._format = replace(model._format, missing=source.missing)
+    source = Source(partitions, check_y, summary, estimator._format.missing)
+    estimator._format = replace(estimator._format, missing=source.missing)
     return source
 
 
-def _numbers(model, X, y, sample_weight, labels):
-    _check_parameters(model)
-    likelihood = regression_likelihood(model.likelihood)
-    _check_regression(model, likelihood)
+def _numbers(estimator, X, y, sample_weight, labels):
+    _check_parameters(estimator)
+    likelihood = regression_likelihood(estimator.likelihood)
+    _check_regression(estimator, likelihood)
     more = {} if labels is None else {"blocks": labels}
     partitions = partitions_of(X, y=y, sample_weight=sample_weight, **more)
-    source = _source(model, partitions, NumbersCheck(likelihood), Moments)
+    source = _source(estimator, partitions, NumbersCheck(likelihood), Moments)
     if len(source) <= MERGE_ROWS and not more:
         X, y, weight = source.in_memory()
         return Fit.of(Inputs(X), y, weight)
     moments = source.summary
     likelihood = likelihood.initialized(moments.mean[None], np.array([moments.weight]))
-    normalize_y = model.normalize_y if likelihood.scales_targets else False
+    normalize_y = estimator.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
         check_first_scaled(targets, np.stack([-moments.largest, moments.largest]))
@@ -153,35 +153,35 @@ def _numbers(model, X, y, sample_weight, labels):
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)
 
 
-def _check_parameters(model):
-    if model.optimizer in STOCHASTIC:
+def _check_parameters(estimator):
+    if estimator.optimizer in STOCHASTIC:
         raise ValueError(
             "optimizer must be 'auto', 'lbfgs' or None for dask collections, as small random "
             "batches of rows would be gathered from everywhere. Got "
-            f"{model.optimizer!r}."
+            f"{estimator.optimizer!r}."
         )
-    if model.categorical_features is not None:
+    if estimator.categorical_features is not None:
         raise ValueError(
             "categorical_features must be None for dask collections. Got "
-            f"{model.categorical_features!r}: encode the categories as numbers."
+            f"{estimator.categorical_features!r}: encode the categories as numbers."
         )
 
 
-def _check_regression(model, likelihood):
-    in_blocks = hasattr(model, "block_column")
+def _check_regression(estimator, likelihood):
+    in_blocks = hasattr(estimator, "block_column")
     is_apart = takes_row_precisions if in_blocks else needs_row_precisions
     noise_apart = is_apart(likelihood)
     wrong = None
-    if noise_apart or model.likelihood == "auto":
-        wrong = f"likelihood={model.likelihood!r}, whose noise differs from row to row"
+    if noise_apart or estimator.likelihood == "auto":
+        wrong = f"likelihood={estimator.likelihood!r}, whose noise differs from row to row"
     elif in_blocks and not likelihood.conjugate:
-        wrong = f"likelihood={model.likelihood!r} in blocks, which SVGPRegressor takes"
+        wrong = f"likelihood={estimator.likelihood!r} in blocks, which SVGPRegressor takes"
     elif getattr(likelihood, "needs_all_targets", False):
         wrong = f"{likelihood!r}, whose limits are taken from the targets: give them"
-    elif isinstance(model.normalize_y, str):
-        wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
-    elif mixes_outputs(model):
-        wrong = f"n_latent={model.n_latent!r}"
+    elif isinstance(estimator.normalize_y, str):
+        wrong = f"normalize_y={estimator.normalize_y!r}, which transforms targets"
+    elif mixes_outputs(estimator):
+        wrong = f"n_latent={estimator.n_latent!r}"
     if wrong is not None:
         raise ValueError(
             "Dask collections need noise that is the same for all rows, Gaussian in blocks, "

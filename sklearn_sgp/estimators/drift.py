@@ -37,12 +37,12 @@ class DriftCheck:
     is_held: bool = False
 
     @classmethod
-    def of(cls, model):
+    def of(cls, estimator):
         """Begin after a first batch; None where kernel and noise were given."""
-        start = model._fitted.start
-        if model.optimizer is not None and is_held(start):
+        start = estimator._fitted.start
+        if estimator.optimizer is not None and is_held(start):
             return cls(due=_LEAST_CHECKED_ROWS, is_held=True)
-        return cls() if start.learns(model.optimizer) else None
+        return cls() if start.learns(estimator.optimizer) else None
 
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.

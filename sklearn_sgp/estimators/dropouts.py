@@ -33,11 +33,11 @@ class Batch(NamedTuple):
     n_missing: int
 
 
-def is_empty(model, X, y):
+def is_empty(estimator, X, y):
     """Return whether a later batch has no rows at all; its columns must be those of the first."""
-    if model._fitted is None or _shape(X)[:1] != (0,) or _shape(y)[:1] != (0,):
+    if estimator._fitted is None or _shape(X)[:1] != (0,) or _shape(y)[:1] != (0,):
         return False
-    return len(_shape(X)) < 2 or _shape(X)[1] == model.n_features_in_
+    return len(_shape(X)) < 2 or _shape(X)[1] == estimator.n_features_in_
 
 
 def _shape(table):
@@ -45,12 +45,12 @@ def _shape(table):
     return table.shape if hasattr(table, "shape") else np.asarray(table).shape
 
 
-def present_rows(model, X, y, sample_weight, *, reset):
+def present_rows(estimator, X, y, sample_weight, *, reset):
     """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
     y = _without_words(y)
-    missing = _missing(model, y)
+    missing = _missing(estimator, y)
     if missing is None:
-        return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), 0)
+        return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0)
     check_consistent_length(X, y, sample_weight)
     present = np.flatnonzero(~missing.all(axis=1))
     n_missing = len(missing) - len(present)
@@ -65,9 +65,9 @@ def present_rows(model, X, y, sample_weight, *, reset):
     if sample_weight is not None:
         sample_weight = _safe_indexing(sample_weight, present)
         _check_weighed(sample_weight)
-    if mixes_outputs(model) or not missing[present].any():
-        return Batch(*checked_numbers(model, X, y, sample_weight, reset=reset), n_missing)
-    return Batch(*_with_gaps(model, X, y, sample_weight, reset), n_missing)
+    if mixes_outputs(estimator) or not missing[present].any():
+        return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), n_missing)
+    return Batch(*_with_gaps(estimator, X, y, sample_weight, reset), n_missing)
 
 
 def _check_weighed(weight):
@@ -89,14 +89,14 @@ def _without_words(y):
         return y
 
 
-def _missing(model, y):
+def _missing(estimator, y):
     """Return which targets are NaN, (n, t), or None for none, and for what the checks refuse."""
     y = np.asarray(y)
     if not y.ndim or y.dtype.kind not in "Of":
         return None
     if y.dtype.kind == "O":
         refuse_dates(y.reshape(len(y), -1), name="y")  # NaT is not NaN
-        if not mixes_outputs(model):
+        if not mixes_outputs(estimator):
             _refuse_none(y)
     try:
         missing = np.asarray(y != y, dtype=bool)
@@ -115,15 +115,16 @@ def _refuse_none(y):
         )
 
 
-def _with_gaps(model, X, y, sample_weight, reset):
+def _with_gaps(estimator, X, y, sample_weight, reset):
     """Check rows of independent outputs, of which each has some."""
-    if isinstance(model.normalize_y, str) or not _takes_gaps(model.likelihood):
+    if isinstance(estimator.normalize_y, str) or not _takes_gaps(estimator.likelihood):
         raise ValueError(
             "Targets of several outputs may be NaN in some of them with likelihood='gaussian' and "
-            f"targets that are at most centred and scaled. Got likelihood={model.likelihood!r}, "
-            f"normalize_y={model.normalize_y!r}: fit a stream for each output."
+            "targets that are at most centred and scaled. Got "
+            f"likelihood={estimator.likelihood!r}, normalize_y={estimator.normalize_y!r}: "
+            "fit a stream for each output."
         )
-    inputs = checked_inputs(model, X, reset=reset, weight=sample_weight)
+    inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
     return inputs, y, checked_weight(sample_weight, inputs.X)
 

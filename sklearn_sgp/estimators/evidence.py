@@ -67,8 +67,8 @@ def log_marginal_likelihood(
     return (value, gradient) if eval_gradient else value
 
 
-def _is_that_of_fit(model, theta, eval_gradient, X, y):
+def _is_that_of_fit(estimator, theta, eval_gradient, X, y):
     """Tell if the value at the learned parameters is asked for, without the rows that give it."""
     if theta is None or eval_gradient or X is not None or y is not None:
         return False
-    return not model._fitted.state.keeps_rows and np.array_equal(theta, model.kernel_.theta)
+    return not estimator._fitted.state.keeps_rows and np.array_equal(theta, estimator.kernel_.theta)

@@ -135,13 +135,13 @@ def leave_one_out(self, X=None, y=None, sample_weight=None):
     return model.left_out(rows, places)
 
 
-def feature_importances(model):
+def feature_importances(estimator):
     """Return how much of the function each column carries, (n_features,), adding up to one.
 
     It is that of the predicted means about the inducing inputs, by `column_shares`.
     """
-    check_is_fitted(model, "kernel_")
-    fitted, form = model._fitted, model._format
+    check_is_fitted(estimator, "kernel_")
+    fitted, form = estimator._fitted, estimator._format
     if fitted.parameters.has_features:
         raise AttributeError(
             "feature_importances_ needs inducing inputs, about which the mean changes. Got "
@@ -151,7 +151,7 @@ def feature_importances(model):
     def mean(X):
         if fitted.state.labels is not None:  # inducing inputs are in no block
             return fitted.posterior.mean(X)
-        return fitted.predictor.mean(Inputs(X), model.n_jobs)
+        return fitted.predictor.mean(Inputs(X), estimator.n_jobs)
 
     share = column_shares(mean, _typical_inputs(fitted))
     of_missing = share[len(form.own_columns(share[None])[0]) :]
@@ -168,9 +168,9 @@ def _typical_inputs(fitted):
     return state.blocks.rows.X if len(Z) < 2 and state.keeps_rows else Z
 
 
-def _columns_with_slopes(model):
+def _columns_with_slopes(estimator):
     """Return the input of the kernel that each column of X is, None for those without slopes."""
-    form, n_features = model._format, model.n_features_in_
+    form, n_features = estimator._format, estimator.n_features_in_
     mask = form.mask(n_features)
     place, columns = 0, []
     for k in range(n_features):

@@ -12,15 +12,15 @@ from .steps import rows_with
 from .validation import checked_rows
 
 
-def checked_labels(model, X, y, sample_weight, *, reset, classes=None):
+def checked_labels(estimator, X, y, sample_weight, *, reset, classes=None):
     """Return validated inputs, labels and weights of all rows.
 
     Weights are multiplied by those of the classes. Classes of None are those of the labels.
     """
-    given, class_weight = y, getattr(model, "class_weight", None)
+    given, class_weight = y, getattr(estimator, "class_weight", None)
     try:
         inputs, y, weight = checked_rows(
-            model, X, y, sample_weight, reset=reset, multi_output=False
+            estimator, X, y, sample_weight, reset=reset, multi_output=False
         )
         check_classes_of(y)
     except ValueError:
@@ -57,10 +57,12 @@ def weight_of_classes(class_weight, y, classes, weight):
     return (weight.sum() / (len(classes) * total[place])) if len(place) else np.empty(0)
 
 
-def later_rows(model, X, y, sample_weight):
+def later_rows(estimator, X, y, sample_weight):
     """Make the `Rows` of a later batch."""
-    checked = checked_labels(model, X, y, sample_weight, reset=False, classes=model.classes_)
+    checked = checked_labels(
+        estimator, X, y, sample_weight, reset=False, classes=estimator.classes_
+    )
     (X, labels, offset, _), y, weight = checked
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
-    targets = model._fitted.targets
+    targets = estimator._fitted.targets
     return rows_with(X, targets.encode(y), weight, targets, labels, offset)

@@ -26,33 +26,33 @@ _HASHED_ROWS = 65_536
 _FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans
 
 
-def learn(model, fit, recipe, progress, clock):
+def learn(estimator, fit, recipe, progress, clock):
     """Run the steps of a recipe, and store what they learned."""
     progress.begin()
-    mark = mark_of(model, fit)
+    mark = mark_of(estimator, fit)
     fit = replace(fit, trace=Trace(clock))
     for step in recipe.prepare:
         fit = step(fit)
-    trace, attributes_now = fit.trace, partial(_attributes_now, model, fit, recipe)
+    trace, attributes_now = fit.trace, partial(_attributes_now, estimator, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale
-    with model._following(trace, progress, log_scale, attributes_now):
+    with estimator._following(trace, progress, log_scale, attributes_now):
         if not all(isinstance(step, _FORETOLD) for step in recipe.learn):
             trace.forecast.expect(LATER, np.inf)
         for step in recipe.learn:
             fit = step(fit)
-        fit = better_of(model, fit, mark)
-    store_fit(model, fit)
-    model._mark = mark
-    if model.verbose:
-        model._print_end(trace)
+        fit = better_of(estimator, fit, mark)
+    store_fit(estimator, fit)
+    estimator._mark = mark
+    if estimator.verbose:
+        estimator._print_end(trace)
     progress.end()
 
 
-def _attributes_now(model, fit, recipe, parameters):
+def _attributes_now(estimator, fit, recipe, parameters):
     """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
     problem, trace = fit.problem, fit.problem.trace
     start, rows = trace.start or problem.start, problem.rows
-    sample = rows.fixed_subset(model.init_size)
+    sample = rows.fixed_subset(estimator.init_size)
     held = replace(
         problem,
         rows=sample,
@@ -69,51 +69,53 @@ def _attributes_now(model, fit, recipe, parameters):
     if fit.fitted.interrupted:
         raise KeyboardInterrupt
     fitted = replace(fit.fitted, targets=fit.targets)
-    attributes = fitted_attributes(model, fitted, sample.total_weight)
+    attributes = fitted_attributes(estimator, fitted, sample.total_weight)
     attributes |= trace_attributes(trace, fit.targets, rows.total_weight)
     return attributes | {"n_samples_seen_": len(sample)}
 
 
-def store_fit(model, fit):
+def store_fit(estimator, fit):
     """Store what the steps of a recipe learned."""
     fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
-    store(model, fitted, weight, fit.trace)
-    model.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
-    model._given = fingerprints(model)
-    model._places = fit.places if fitted.state.keeps_rows else None
+    store(estimator, fitted, weight, fit.trace)
+    estimator.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
+    estimator._given = fingerprints(estimator)
+    estimator._places = fit.places if fitted.state.keeps_rows else None
 
 
-def store(model, fitted, weight, trace=None):
+def store(estimator, fitted, weight, trace=None):
     """Set the fitted attributes; ``weight`` is that of the rows that the objective counts."""
-    model._mark = None
+    estimator._mark = None
     for name in OF_NOISE:
-        model.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
-    attributes = fitted_attributes(model, fitted, weight)
+        estimator.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
+    attributes = fitted_attributes(estimator, fitted, weight)
     if trace is not None:
         attributes |= trace_attributes(trace, fitted.targets, weight)
-    set_attributes(model, attributes)
+    set_attributes(estimator, attributes)
 
 
-def store_batch(model, fitted, targets):
+def store_batch(estimator, fitted, targets):
     """Store what a later batch of independent rows has changed."""
-    store(model, replace(fitted, targets=targets), fitted.weight)
-    model.n_samples_seen_ += fitted.state.n_added
-    model.objectives_ = np.append(model.objectives_, model.objective_)
-    model.fit_times_ = np.append(model.fit_times_, model.fit_times_[-1] + fitted.state.seconds)
+    store(estimator, replace(fitted, targets=targets), fitted.weight)
+    estimator.n_samples_seen_ += fitted.state.n_added
+    estimator.objectives_ = np.append(estimator.objectives_, estimator.objective_)
+    estimator.fit_times_ = np.append(
+        estimator.fit_times_, estimator.fit_times_[-1] + fitted.state.seconds
+    )
 
 
-def store_blocks(model, fitted, targets, n_rows):
+def store_blocks(estimator, fitted, targets, n_rows):
     """Store what ``n_rows`` rows of a later batch have changed in blocks."""
-    was_complete = model._fitted.state.progress.is_complete
-    store(model, replace(fitted, targets=targets), fitted.weight)
-    n_seen = model.n_samples_seen_ + n_rows
-    model.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
+    was_complete = estimator._fitted.state.progress.is_complete
+    store(estimator, replace(fitted, targets=targets), fitted.weight)
+    n_seen = estimator.n_samples_seen_ + n_rows
+    estimator.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
 
 
 # ---- A second fit of the same rows
 
 
-def mark_of(model, fit):
+def mark_of(estimator, fit):
     """Return what is equal for two fits of the same rows and parameters; None where unknown.
 
     Parameters
@@ -121,9 +123,9 @@ def mark_of(model, fit):
     fit : Fit
         Before its first step.
     """
-    if not model.warm_start or fit.y is None:
+    if not estimator.warm_start or fit.y is None:
         return None
-    given = sorted(model.get_params(deep=False).items())
+    given = sorted(estimator.get_params(deep=False).items())
     parameters = [(name, fingerprint(value)) for name, value in given if name not in _EFFORT]
     parts = (fit.X, fit.y, fit.weight, fit.labels, fit.offset)
     return repr(parameters), *(None if part is None else _hash(part) for part in parts)
@@ -138,7 +140,7 @@ def _hash(array):
     return array.shape, hashed.hexdigest()
 
 
-def better_of(model, fit, mark):
+def better_of(estimator, fit, mark):
     """Return a fit as it ended, or with the fit before where that has learned more of these rows.
 
     Parameters
@@ -148,8 +150,8 @@ def better_of(model, fit, mark):
     mark : tuple or None
         See `mark_of`.
     """
-    before, after = model._fitted, fit.fitted
-    if mark is None or mark != model._mark or not fit.problem.learns:
+    before, after = estimator._fitted, fit.fitted
+    if mark is None or mark != estimator._mark or not fit.problem.learns:
         return fit
     is_whole = before.n_used is None and after.n_used is None
     is_alike = type(before.likelihood) is type(after.likelihood)  # else objectives are not

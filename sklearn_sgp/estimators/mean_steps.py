@@ -146,15 +146,15 @@ class LearnInSilence:
         return replace(fit, problem=replace(fit.problem, is_interim=True))
 
 
-def with_later_rows(model, engine, rows, clock, learns=True):
+def with_later_rows(estimator, engine, rows, clock, learns=True):
     """Add the rows of a later batch to a fit, and to the one that its mean is told with."""
-    before = model._fitted
-    fitted = engine.add(before, later_problem(model, rows, clock, learns))
+    before = estimator._fitted
+    fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
 
     def joined(reference):
         y, labels = before.targets.unwarped(rows.y), rows.labels
         own = make_rows(rows.X, y, rows.observations, reference.targets, labels)
-        problem = later_problem(model, own, clock, learns)
+        problem = later_problem(estimator, own, clock, learns)
         added = engine.add(reference, replace(problem, start=reference.start))
         predictor = added.predictor.ready()
         return replace(added, predictor=predictor, targets=reference.targets)

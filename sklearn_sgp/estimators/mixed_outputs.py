@@ -12,12 +12,12 @@ from ..optimize.momentum import STOCHASTIC
 from .validation import checked_inputs, checked_weight
 
 
-def mixes_outputs(model):
+def mixes_outputs(estimator):
     """Return whether an estimator's outputs mix latent functions."""
-    return getattr(model, "n_latent", None) is not None
+    return getattr(estimator, "n_latent", None) is not None
 
 
-def checked_rows(model, X, y, sample_weight, *, reset):
+def checked_rows(estimator, X, y, sample_weight, *, reset):
     """Return checked `Inputs`, targets and weights of the rows that have a target.
 
     Raises
@@ -25,24 +25,24 @@ def checked_rows(model, X, y, sample_weight, *, reset):
     ValueError
         If the model cannot mix functions, or if an output has no target.
     """
-    _check_mixing(model)
-    inputs = checked_inputs(model, X, reset=reset, weight=sample_weight)
+    _check_mixing(estimator)
+    inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
     y = check_array(
         y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
     )
     check_consistent_length(inputs.X, y)
-    return _observed(model, inputs, y, checked_weight(sample_weight, inputs.X), reset)
+    return _observed(estimator, inputs, y, checked_weight(sample_weight, inputs.X), reset)
 
 
-def _observed(model, inputs, y, weight, reset):
+def _observed(estimator, inputs, y, weight, reset):
     """Return the rows that have a target, or raise a ValueError if an output has none."""
     X = inputs.X
-    columns = observed_columns(y) if reset else model._fitted.targets.columns(y)
-    if model.n_latent > columns.shape[1]:
+    columns = observed_columns(y) if reset else estimator._fitted.targets.columns(y)
+    if estimator.n_latent > columns.shape[1]:
         raise ValueError(
             "n_latent must be at most the number of outputs, as more latent functions add "
-            f"nothing to these. Got n_latent={model.n_latent} for {columns.shape[1]} outputs."
+            f"nothing to these. Got n_latent={estimator.n_latent} for {columns.shape[1]} outputs."
         )
     has_weight = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
     seen = ~np.isnan(columns)
@@ -69,19 +69,19 @@ def _observed(model, inputs, y, weight, reset):
     return inputs, y[~empty], None if weight is None else weight[~empty]
 
 
-def _check_mixing(model):
+def _check_mixing(estimator):
     """Refuse what latent functions cannot be mixed with."""
     wrong, cure = None, ""
-    if not regression_likelihood(model.likelihood).conjugate or model.likelihood == "auto":
-        wrong = f"likelihood={model.likelihood!r}, which is not Gaussian noise"
+    if not regression_likelihood(estimator.likelihood).conjugate or estimator.likelihood == "auto":
+        wrong = f"likelihood={estimator.likelihood!r}, which is not Gaussian noise"
         cure = (
             ": write a row for each target that was observed, with a column that says which "
             "output it is, as a category (categorical_features), whose functions mix as well"
         )
-    elif isinstance(model.normalize_y, str):
-        wrong = f"normalize_y={model.normalize_y!r}, which transforms targets"
-    elif model.optimizer in STOCHASTIC:
-        wrong = f"optimizer={model.optimizer!r}"
+    elif isinstance(estimator.normalize_y, str):
+        wrong = f"normalize_y={estimator.normalize_y!r}, which transforms targets"
+    elif estimator.optimizer in STOCHASTIC:
+        wrong = f"optimizer={estimator.optimizer!r}"
     if wrong is not None:
         raise ValueError(
             "n_latent must be None except with Gaussian noise, targets that are at most "

@@ -10,11 +10,13 @@ from . import mixed_outputs
 from .validation import checked_rows
 
 
-def checked_numbers(model, X, y, sample_weight, *, reset):
+def checked_numbers(estimator, X, y, sample_weight, *, reset):
     """Return validated `Inputs`, targets and weights."""
-    if mixed_outputs.mixes_outputs(model) and y is not None:
-        return mixed_outputs.checked_rows(model, X, y, sample_weight, reset=reset)
-    return checked_rows(model, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True)
+    if mixed_outputs.mixes_outputs(estimator) and y is not None:
+        return mixed_outputs.checked_rows(estimator, X, y, sample_weight, reset=reset)
+    return checked_rows(
+        estimator, X, y, sample_weight, reset=reset, multi_output=True, y_numeric=True
+    )
 
 
 def later_rows(fitted, inputs, y, weight):
@@ -28,7 +30,7 @@ def later_rows(fitted, inputs, y, weight):
     return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels, offset)
 
 
-def checked_batch(model, X, y, sample_weight):
+def checked_batch(estimator, X, y, sample_weight):
     """Return a later batch and what it has to join.
 
     Returns
@@ -39,30 +41,30 @@ def checked_batch(model, X, y, sample_weight):
         That of all rows, None where it is the same for each.
     targets : Targets
     """
-    fitted = model._fitted
-    inputs, y, weight = checked_numbers(model, X, y, sample_weight, reset=False)
+    fitted = estimator._fitted
+    inputs, y, weight = checked_numbers(estimator, X, y, sample_weight, reset=False)
     rows = later_rows(fitted, inputs, y, weight)
     targets = fitted.targets.joined(fitted.targets.columns(y), weight)
-    if model._drift is not None:
-        n_rows = model.n_samples_seen_ + len(rows)
-        model._drift = model._drift.after(rows, n_rows, model._model())
-    counting = _counting(model, len(rows))
-    return *with_precisions(fitted, rows, model.n_jobs, counting), targets
+    if estimator._drift is not None:
+        n_rows = estimator.n_samples_seen_ + len(rows)
+        estimator._drift = estimator._drift.after(rows, n_rows, estimator._model())
+    counting = _counting(estimator, len(rows))
+    return *with_precisions(fitted, rows, estimator.n_jobs, counting), targets
 
 
-def _counting(model, n_rows):
+def _counting(estimator, n_rows):
     """Return how the rows of a later batch count: some of a known number may come again."""
-    total = getattr(model, "total_samples", None)
+    total = getattr(estimator, "total_samples", None)
     if total is None or not n_rows:
         return AS_NEW
-    return Counting(total / n_rows, model.natural_step, is_new=False)
+    return Counting(total / n_rows, estimator.natural_step, is_new=False)
 
 
-def training_rows(model, X, y, sample_weight):
+def training_rows(estimator, X, y, sample_weight):
     """Return the rows that an evidence is asked of, None for those kept, and their targets."""
-    fitted = model._fitted
+    fitted = estimator._fitted
     if X is None:
         return None, fitted.targets
-    asked = copy.copy(model)  # new categories stay unknown to the model itself
+    asked = copy.copy(estimator)  # new categories stay unknown to the model itself
     inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
     return later_rows(fitted, inputs, y, weight), fitted.targets.of_rows(y, weight)

@@ -5,16 +5,17 @@ from sklearn.base import is_classifier
 from ..likelihoods._names import regression_likelihood
 
 
-def check_offset(model):
+def check_offset(estimator):
     """Refuse a column that is added to a function which is in units of the targets."""
-    if is_classifier(model):
+    if is_classifier(estimator):
         return  # the classes have to be known
-    likelihood = regression_likelihood(model.likelihood)
+    likelihood = regression_likelihood(estimator.likelihood)
     if likelihood.scales_targets:
         raise ValueError(
             "The 'offset_column' parameter needs a likelihood whose targets are not scaled, as "
-            f"those of counts. Got {model.offset_column!r} with likelihood={model.likelihood!r}: "
-            "subtract the column from y, and add it to predictions."
+            f"those of counts. Got {estimator.offset_column!r} with "
+            f"likelihood={estimator.likelihood!r}: subtract the column from y, "
+            "and add it to predictions."
         )
 
 

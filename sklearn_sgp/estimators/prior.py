@@ -21,45 +21,45 @@ from .chosen import choices_of, settings_of
 from .validation import checked_inputs
 
 
-def prior_model(model, X):
+def prior_model(estimator, X):
     """Return the distribution of observations under the prior, and checked inputs.
 
     q(u) is p(u), at one inducing input.
 
     Parameters
     ----------
-    model : SVGPRegressor
+    estimator : SVGPRegressor
         With Gaussian noise, not fitted.
     X : array-like
         Where it is to predict.
     """
-    model = copy.copy(model)
-    inputs = checked_inputs(model, X, reset=True)
-    kernel = _kernel(model, inputs.X)
+    estimator = copy.copy(estimator)
+    inputs = checked_inputs(estimator, X, reset=True)
+    kernel = _kernel(estimator, inputs.X)
     with np.errstate(over="ignore", invalid="ignore"):  # `start` refuses what is not finite
         variance = kernel.diag(inputs.X)
     Z = inputs.X[[np.argmax(variance)]]  # the variance there is not zero, if it is not anywhere
-    normalize_y = model.normalize_y if isinstance(model.normalize_y, tuple) else False
+    normalize_y = estimator.normalize_y if isinstance(estimator.normalize_y, tuple) else False
     # as many outputs as parameters have entries
-    given = (model.noise_variance, *(normalize_y if isinstance(normalize_y, tuple) else ()))
+    given = (estimator.noise_variance, *(normalize_y if isinstance(normalize_y, tuple) else ()))
     n_outputs = max(np.size(value) for value in given)
     y = np.zeros((1, n_outputs))
     targets = Targets.fit(y, None, normalize_y, ndim=1 if n_outputs == 1 else 2)
-    likelihood = regression_likelihood(model.likelihood)
+    likelihood = regression_likelihood(estimator.likelihood)
     bound = {"kernel": kernel, "inducing": Z, "columns": PLAIN_COLUMNS, "missing": NO_MISSING}
-    choices = replace(choices_of(model), **bound, learns=False, normalize_y=True)
+    choices = replace(choices_of(estimator), **bound, learns=False, normalize_y=True)
     started = start(make_rows(Z, y, None, targets), choices, likelihood, np.random.RandomState(0))
     noise_variance = started.parameters.noise_variance
-    prior = settings_of(model).prior(started.parameters)
+    prior = settings_of(estimator).prior(started.parameters)
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
-    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, model.n_jobs
+    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, estimator.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 
-def _kernel(model, X):
+def _kernel(estimator, X):
     """Return the kernel, bound to the columns of X."""
-    form, kernel = model._format, model.kernel
+    form, kernel = estimator._format, estimator.kernel
     if kernel is None:  # the length scales of the default kernel come from the data of a fit
         plain, categorical = ConstantKernel(1.0) * RBF(1.0), form.columns.categorical
         kernel = with_categories(lambda _: [plain], np.ones(X.shape[1]), categorical)[0]

@@ -67,12 +67,12 @@ class Recipe(NamedTuple):
     learn: list
 
 
-def variational(model):
+def variational(estimator):
     """Return the engine of `SVGPRegressor` and `SVGPClassifier`."""
-    return Variational(model.inducing, model.n_inducing, model.total_samples)
+    return Variational(estimator.inducing, estimator.n_inducing, estimator.total_samples)
 
 
-def _likelihood_of(model, live_elsewhere=False):
+def _likelihood_of(estimator, live_elsewhere=False):
     """Return the likelihood of a regressor for the rows that it was given.
 
     A missing value varies about its expectation, and the target with it. So rows that lack values
@@ -83,49 +83,52 @@ def _likelihood_of(model, live_elsewhere=False):
     have 0.02 nats more with them but for one, whose rows repeat each other (-0.25), and of two
     tables as they are, ages and survival times, 0.40 and 2.19 more.
     """
-    lacks = len(model._format.missing.columns) > 0
-    is_plain = isinstance(model.likelihood, str) and model.likelihood == "gaussian"
-    is_free = model.optimizer in ("auto", "lbfgs") and model.noise_variance_bounds != "fixed"
-    is_free = is_free and not expects_noise(model.kernel_priors)
-    if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(model)):
+    lacks = len(estimator._format.missing.columns) > 0
+    is_plain = isinstance(estimator.likelihood, str) and estimator.likelihood == "gaussian"
+    is_free = (
+        estimator.optimizer in ("auto", "lbfgs") and estimator.noise_variance_bounds != "fixed"
+    )
+    is_free = is_free and not expects_noise(estimator.kernel_priors)
+    if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(estimator)):
         return regression_likelihood("heteroscedastic_student_t")
-    return _as_asked(model)
+    return _as_asked(estimator)
 
 
-def _as_asked(model):
+def _as_asked(estimator):
     """Return the likelihood of a regressor; there is no prior of noise that has no variance."""
-    likelihood = regression_likelihood(model.likelihood)
+    likelihood = regression_likelihood(estimator.likelihood)
     if needs_row_precisions(likelihood):
-        _refuse_prior_of_noise(model)
+        _refuse_prior_of_noise(estimator)
     return likelihood
 
 
-def _refuse_prior_of_noise(model):
+def _refuse_prior_of_noise(estimator):
     """Refuse a prior of the noise where that is learned for each row, in turn with the function."""
-    if expects_noise(model.kernel_priors):
+    if expects_noise(estimator.kernel_priors):
         raise ValueError(
             "The 'kernel_priors' parameter must have no prior of the noise where that differs from "
-            f"row to row. Got {list(model.kernel_priors)} with likelihood={model.likelihood!r}: "
+            f"row to row. Got {list(estimator.kernel_priors)} with "
+            f"likelihood={estimator.likelihood!r}: "
             'leave it out, or take likelihood="gaussian".'
         )
 
 
-def svgp_regressor(model, previous, live_elsewhere=False):
+def svgp_regressor(estimator, previous, live_elsewhere=False):
     """List what `SVGPRegressor.fit` does, for rows in memory or of a collection."""
-    likelihood = _likelihood_of(model, live_elsewhere)
-    engine = UseEngine(variational(model))
-    pose = PoseProblem(model, previous=previous)
-    if mixes_outputs(model):
-        return Recipe([engine, ScaleObserved(model, likelihood), pose], [Learn(), MoveMeans()])
-    encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
+    likelihood = _likelihood_of(estimator, live_elsewhere)
+    engine = UseEngine(variational(estimator))
+    pose = PoseProblem(estimator, previous=previous)
+    if mixes_outputs(estimator):
+        return Recipe([engine, ScaleObserved(estimator, likelihood), pose], [Learn(), MoveMeans()])
+    encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_precisions(likelihood):  # noise of each row, or a choice among noises
-        pose = PoseProblem(model, noise_apart=True, previous=previous)
-        return Recipe([engine, *encode, pose], _with_noise(model, likelihood, [engine]))
+        pose = PoseProblem(estimator, noise_apart=True, previous=previous)
+        return Recipe([engine, *encode, pose], _with_noise(estimator, likelihood, [engine]))
     learn = LearnBeforeSites(Learn()) if takes_row_precisions(likelihood) else Learn()
     return Recipe([engine, *encode, pose, HoldFewRows()], [learn])
 
 
-def _with_noise(model, likelihood, engine_steps, choose=None, combines=True):
+def _with_noise(estimator, likelihood, engine_steps, choose=None, combines=True):
     """List how function and noise are learned where noise differs from row to row, or is chosen.
 
     Where it is chosen, as by ``likelihood="auto"``, and with it a warp of the targets, density was
@@ -133,45 +136,47 @@ def _with_noise(model, likelihood, engine_steps, choose=None, combines=True):
     """
     learn = [AlternateNoise(Learn()), ScaleVariances()]
     if warps_targets(likelihood):
-        goes_on = PoseProblem(model, noise_apart=True, choose=choose, goes_on=True)
-        begins = PoseProblem(model, noise_apart=True, choose=choose)
+        goes_on = PoseProblem(estimator, noise_apart=True, choose=choose, goes_on=True)
+        begins = PoseProblem(estimator, noise_apart=True, choose=choose)
         ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)], [begins]
-        learn.append(VouchForMean(*(_plain(model, engine_steps, way) for way in ways), combines))
+        learn.append(
+            VouchForMean(*(_plain(estimator, engine_steps, way) for way in ways), combines)
+        )
     return [*learn, TellDoubt()]
 
 
-def _plain(model, engine_steps, pose):
+def _plain(estimator, engine_steps, pose):
     """List what the second fit does, with Gaussian noise and targets that are not warped."""
-    scale = ScaleTargets(model, warps=False)
+    scale = ScaleTargets(estimator, warps=False)
     return [BeginPlain(), scale, *engine_steps, *pose, LearnInSilence(), Learn()]
 
 
-def anytime_regressor(model, previous, merges, live_elsewhere=False):
+def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = _likelihood_of(model, live_elsewhere)
-    encode = [InitialiseLikelihood(likelihood), ScaleTargets(model)]
+    likelihood = _likelihood_of(estimator, live_elsewhere)
+    encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]
     noise_apart = takes_row_precisions(likelihood)  # Gaussian given the precision of each row
     if noise_apart:
-        _refuse_prior_of_noise(model)
-    pose = PoseProblem(model, noise_apart, previous)
-    blocks_anew = [PlanBlocks(model, None)]
-    learn = _with_noise(model, likelihood, blocks_anew) if noise_apart else [Learn()]
-    return Recipe([*encode, PlanBlocks(model, previous), pose, HoldFewRows()], learn)
+        _refuse_prior_of_noise(estimator)
+    pose = PoseProblem(estimator, noise_apart, previous)
+    blocks_anew = [PlanBlocks(estimator, None)]
+    learn = _with_noise(estimator, likelihood, blocks_anew) if noise_apart else [Learn()]
+    return Recipe([*encode, PlanBlocks(estimator, previous), pose, HoldFewRows()], learn)
 
 
-def streaming_regressor(model, engine, initial):
+def streaming_regressor(estimator, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
-    likelihood = _as_asked(model)
-    if mixes_outputs(model):
-        scale, noise_apart = [ScaleObserved(model, likelihood)], False
+    likelihood = _as_asked(estimator)
+    if mixes_outputs(estimator):
+        scale, noise_apart = [ScaleObserved(estimator, likelihood)], False
     else:
-        scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(model)]
-        scale = [ScalePresent(scale, ScaleObserved(model, likelihood))]
+        scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
+        scale = [ScalePresent(scale, ScaleObserved(estimator, likelihood))]
         noise_apart = needs_row_precisions(likelihood)
     pose = PoseProblem(
-        model,
+        estimator,
         noise_apart=noise_apart,
         previous=initial.previous,
         choose=engine.first_inducing,
@@ -179,41 +184,43 @@ def streaming_regressor(model, engine, initial):
     )
     learn = [Learn()]
     if noise_apart:
-        learn = _with_noise(model, likelihood, [], engine.first_inducing, combines=False)
+        learn = _with_noise(estimator, likelihood, [], engine.first_inducing, combines=False)
     begin = BeginStream(engine, initial)
-    return Recipe([*scale, ScaleConstants(model), pose, HoldFewRows(), begin], learn)
+    return Recipe([*scale, ScaleConstants(estimator), pose, HoldFewRows(), begin], learn)
 
 
-def svgp_classifier(model, previous, classes):
+def svgp_classifier(estimator, previous, classes):
     """List what `SVGPClassifier.fit` does, for classes that are known or those of the rows."""
-    engine = UseEngine(variational(model))
-    pose = PoseProblem(model, previous=previous)
-    encode = EncodeLabels(partial(classification_likelihood, model.likelihood), classes)
+    engine = UseEngine(variational(estimator))
+    pose = PoseProblem(estimator, previous=previous)
+    encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
     return Recipe([engine, encode, pose], [HoldKernelOfOneClass(), Learn()])
 
 
-def anytime_classifier(model, previous, classes, merges):
+def anytime_classifier(estimator, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
     steps = [HoldKernelOfOneClass(), Learn()]
-    if by_regressions(model):
+    if by_regressions(estimator):
         previous = as_regressions(previous)
-        encode = EncodeAsRegressions(model, classes, merges)
-        if uses_near_rows(model):
-            if model.likelihood == model.alpha_epsilon == "auto":
-                steps += sites_if_better(PoseProblem(model))
-            steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(model.inducing, str)))
+        encode = EncodeAsRegressions(estimator, classes, merges)
+        if uses_near_rows(estimator):
+            if estimator.likelihood == estimator.alpha_epsilon == "auto":
+                steps += sites_if_better(PoseProblem(estimator))
+            steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
     else:
-        likelihood_of = partial(near_class_likelihood, model.likelihood)
+        likelihood_of = partial(near_class_likelihood, estimator.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
         steps.append(CalibrateSites())
-    pose = PoseProblem(model, previous=previous)
-    return Recipe([encode, PlanBlocks(model, previous), pose], steps)
+    pose = PoseProblem(estimator, previous=previous)
+    return Recipe([encode, PlanBlocks(estimator, previous), pose], steps)
 
 
-def streaming_classifier(model, engine, initial):
+def streaming_classifier(estimator, engine, initial):
     """List what the first batch of a `StreamingSGPClassifier` does."""
-    pose = PoseProblem(model, previous=initial.previous, choose=engine.first_inducing)
-    encode = EncodeLabels(partial(classification_likelihood, model.likelihood), model.classes_)
+    pose = PoseProblem(estimator, previous=initial.previous, choose=engine.first_inducing)
+    encode = EncodeLabels(
+        partial(classification_likelihood, estimator.likelihood), estimator.classes_
+    )
     return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
 
 

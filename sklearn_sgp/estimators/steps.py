@@ -79,17 +79,17 @@ class ScaleTargets:
 
     Parameters
     ----------
-    model : BaseSGP
+    estimator : BaseSGP
     warps : bool
         Whether it may warp them.
     """
 
-    model: object
+    estimator: object
     warps: bool = True
 
     def __call__(self, fit):
         likelihood, y, weight = fit.likelihood, fit.y, fit.weight
-        normalize_y = self.model.normalize_y if likelihood.scales_targets else False
+        normalize_y = self.estimator.normalize_y if likelihood.scales_targets else False
         if isinstance(normalize_y, str) and not self.warps:
             normalize_y = True
         _check_warps(likelihood, normalize_y)
@@ -112,10 +112,10 @@ class ScaleTargets:
         """Return a monotone function for each output, of a kind that ``normalize_y`` names."""
         if kind == "yeo-johnson":
             return power_warps(y, fit.weight)
-        model = self.model
-        noise, rng = regression_likelihood("gaussian"), check_random_state(model.random_state)
-        seconds = np.inf if model.max_time is None else time_shares.TARGETS * model.max_time
-        choices, settings = choices_of(model), settings_of(model)
+        estimator = self.estimator
+        noise, rng = regression_likelihood("gaussian"), check_random_state(estimator.random_state)
+        seconds = np.inf if estimator.max_time is None else time_shares.TARGETS * estimator.max_time
+        choices, settings = choices_of(estimator), settings_of(estimator)
         return learned_warps(
             fit.X, y, fit.weight, choices, noise, settings, rng, seconds, told=fit.trace
         )
@@ -141,11 +141,11 @@ def scaled_likelihood(likelihood, targets):
 class ScaleObserved:
     """Centres and scales targets of which some are NaN, for outputs that mix latent functions."""
 
-    model: object
+    estimator: object
     likelihood: object
 
     def __call__(self, fit):
-        model = self.model
+        estimator = self.estimator
         rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight)
         X, columns, weight, places = rows
         never = np.flatnonzero(np.isnan(columns).all(axis=0))
@@ -155,9 +155,9 @@ class ScaleObserved:
                 f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
                 "it larger (init_size of fit), or begin with rows that have this output."
             )
-        targets = Targets.fit_observed(columns, weight, model.normalize_y, fit.ndim)
-        if choices_of(model).learns_means and model.warm_start and np.isnan(columns).any():
-            fitted = model._fitted
+        targets = Targets.fit_observed(columns, weight, estimator.normalize_y, fit.ndim)
+        if choices_of(estimator).learns_means and estimator.warm_start and np.isnan(columns).any():
+            fitted = estimator._fitted
             targets = targets.with_means_of(None if fitted is None else fitted.targets)
         check_first_scaled(targets, columns)
         targets, likelihood = targets.with_resolution(columns), self.likelihood
@@ -216,7 +216,7 @@ class EncodeLabels:
 class EncodeAsRegressions:
     """Encodes labels as targets with known noise, by the best ``alpha_epsilon``."""
 
-    model: object
+    estimator: object
     classes: np.ndarray | None
     merges: bool
 
@@ -231,24 +231,24 @@ class EncodeAsRegressions:
             y, likelihood = targets.codes(placed.y), targets.likelihood
             return replace(placed, y=y, targets=targets, likelihood=likelihood)
 
-        alpha = self.model.alpha_epsilon
+        alpha = self.estimator.alpha_epsilon
         if isinstance(alpha, str):
-            can_tell = uses_near_rows(self.model) and np.count_nonzero(of_class) > 1
+            can_tell = uses_near_rows(self.estimator) and np.count_nonzero(of_class) > 1
             alpha = self._best_alpha(encoded, fit.trace) if can_tell else _USUAL_ALPHA
         return encoded(float(alpha))
 
     def _best_alpha(self, encoded, told):
-        model = self.model
+        estimator = self.estimator
         choices = replace(
-            choices_of(model),
+            choices_of(estimator),
             n_inducing=1,
             inducing="random",
             optimize_inducing=False,
             kernel_set=PROPORTIONAL,
         )
-        settings = replace(settings_of(model), init_size=_ALPHA_ROWS)
-        seed = check_random_state(model.random_state).randint(2**31)  # the same groups for all
-        seconds = None if model.max_time is None else time_shares.TARGETS * model.max_time
+        settings = replace(settings_of(estimator), init_size=_ALPHA_ROWS)
+        seed = check_random_state(estimator.random_state).randint(2**31)  # the same groups for all
+        seconds = None if estimator.max_time is None else time_shares.TARGETS * estimator.max_time
         trials = AlphaTrials(np.inf if seconds is None else seconds)
         with single_blas_thread():  # groups are small
             for alpha in trials.values():
@@ -285,7 +285,7 @@ class PoseProblem:
 
     Parameters
     ----------
-    model : BaseSGP
+    estimator : BaseSGP
     noise_apart : bool
         Whether the function is learned with Gaussian noise, that of each row besides.
     previous : Fitted or None
@@ -298,7 +298,7 @@ class PoseProblem:
         Whether the parameters of what this fit has learned so far are taken.
     """
 
-    model: object
+    estimator: object
     noise_apart: bool = False
     previous: Fitted | None = None
     choose: object = None
@@ -306,18 +306,18 @@ class PoseProblem:
     goes_on: bool = False
 
     def __call__(self, fit):
-        model, choices = self.model, choices_of(self.model)
-        rng, rows = check_random_state(model.random_state), rows_of(fit)
+        estimator, choices = self.estimator, choices_of(self.estimator)
+        rng, rows = check_random_state(estimator.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
         if self.kernel_of is not None:
             choices = choices.by_default(*self.kernel_of(rows))
         previous = fit.fitted if self.goes_on else self.previous
         started = start(rows, choices, likelihood, rng, previous, self.choose)
-        inference = inference_of(model, likelihood, fit.targets.n_outputs)
+        inference = inference_of(estimator, likelihood, fit.targets.n_outputs)
         contained = not choices.mixes_outputs and contains_rows(started.parameters.Z, rows)
         if contained and choices.expects_no_noise:
             started = with_room(started, choices.kernel_set.of_near_rows)
-        shared = started, inference, settings_of(model), fit.trace, rng, fit.n_samples
+        shared = started, inference, settings_of(estimator), fit.trace, rng, fit.n_samples
         widths = fit.targets.widths(rows)
         problem = Problem(rows, *shared, inputs_are_rows=contained, widths=widths)
         return replace(fit, problem=problem)
@@ -346,11 +346,11 @@ class UseEngine:
 class PlanBlocks:
     """Chooses the engine of models in blocks: which factors, which blocks, which solver."""
 
-    model: object
+    estimator: object
     before: Fitted | None
 
     def __call__(self, fit):
-        plan = block_plan(self.model, len(fit.X))
+        plan = block_plan(self.estimator, len(fit.X))
         return replace(fit, engine=BlockModels(plan, self.before))
 
 

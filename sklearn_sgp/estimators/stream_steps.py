@@ -33,10 +33,10 @@ class ScalePresent:
 class ScaleConstants:
     """Gives targets that have not varied yet, in a stream's first batch, their size as scale."""
 
-    model: object
+    estimator: object
 
     def __call__(self, fit):
-        given = isinstance(self.model.normalize_y, tuple) or not self.model.normalize_y
+        given = isinstance(self.estimator.normalize_y, tuple) or not self.estimator.normalize_y
         if given or not fit.likelihood.scales_targets:
             return fit
         return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))

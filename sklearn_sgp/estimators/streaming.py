@@ -27,70 +27,73 @@ from .watching import scored, watched
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
 
 
-def one_pass(model, inputs, y, weight, given, clock):
+def one_pass(estimator, inputs, y, weight, given, clock):
     """Learn from checked rows in batches; the estimator is then as after its `partial_fit`.
 
     ``given`` are X and y as the user gave them.
     """
-    n, previous = len(inputs.X), previous_fit(model)
+    n, previous = len(inputs.X), previous_fit(estimator)
     fit = Fit.of(inputs, y, weight)
-    progress = FitProgress(model, *fit.for_callbacks(*given, model._format)).begin()
-    model._fitted = None
-    edges = [0, *range(min(model.init_size, n), n, model.batch_size), n]
+    progress = FitProgress(estimator, *fit.for_callbacks(*given, estimator._format)).begin()
+    estimator._fitted = None
+    edges = [0, *range(min(estimator.init_size, n), n, estimator.batch_size), n]
     for lo, hi in pairwise(edges):
         part = None if weight is None else weight[lo:hi]
-        take_batch(model, inputs.select(slice(lo, hi)), y[lo:hi], part, clock, previous)
-        if progress.step(lambda: _fitted_so_far(model)):
+        take_batch(estimator, inputs.select(slice(lo, hi)), y[lo:hi], part, clock, previous)
+        if progress.step(lambda: _fitted_so_far(estimator)):
             break
     progress.end()
 
 
-def take_batch(model, inputs, y, weight, clock, previous=None):
+def take_batch(estimator, inputs, y, weight, clock, previous=None):
     """Learn from a checked batch."""
-    engine, before, watch = _engine(model), model._fitted, None
+    engine, before, watch = _engine(estimator), estimator._fitted, None
     if before is None:
-        model.log_evidence_ = 0.0
+        estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous)
-    elif _is_short(model, engine):
-        rows = _later_rows(model, inputs, y, weight)  # an error where they do not fit those before
-        watch, initial = scored(model, before, rows), _joined(before, inputs, y, weight)
+    elif _is_short(estimator, engine):
+        rows = _later_rows(
+            estimator, inputs, y, weight
+        )  # an error where they do not fit those before
+        watch, initial = scored(estimator, before, rows), _joined(before, inputs, y, weight)
     else:
-        check_same_parameters(model)
-        initial, watch = _add(model, engine, inputs, y, weight, clock)
+        check_same_parameters(estimator)
+        initial, watch = _add(estimator, engine, inputs, y, weight, clock)
     if initial is not None:
-        so_far = None if before is None else (model.n_steps_, model.log_evidence_)
-        rows, recipe = initial.rows, model._recipe(engine, initial)
+        so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
+        rows, recipe = initial.rows, estimator._recipe(engine, initial)
         fit = Fit.of(Inputs(rows.X, None, rows.offset), rows.y, rows.weight)
         fit = replace(fit, trace=Trace(clock))
         for step in (*recipe.prepare, *recipe.learn):
             fit = step(fit)
-        store_fit(model, fit)
+        store_fit(estimator, fit)
         if so_far is not None:
-            _count_as_one_batch(model, *so_far, watch)
-    model.log_evidence_ += model.objective_
-    if model.verbose:
+            _count_as_one_batch(estimator, *so_far, watch)
+    estimator.log_evidence_ += estimator.objective_
+    if estimator.verbose:
         print(
-            f"[{type(model).__name__}] {Trace(clock).seconds()}: batch {model.n_steps_}, "
-            f"{model.n_samples_seen_} rows, {len(model._fitted.parameters.Z)} inducing inputs, "
-            f"objective {model.objective_:.6g}"
+            f"[{type(estimator).__name__}] {Trace(clock).seconds()}: batch {estimator.n_steps_}, "
+            f"{estimator.n_samples_seen_} rows, "
+            f"{len(estimator._fitted.parameters.Z)} inducing inputs, "
+            f"objective {estimator.objective_:.6g}"
         )
 
 
-def count_missing(model, n_rows):
+def count_missing(estimator, n_rows):
     """Count rows that were left out, since all their targets are NaN."""
     if not n_rows:  # what the fit has computed once for predictions stays
         return
-    fitted = model._fitted
+    fitted = estimator._fitted
     watch = fitted.state.watch
     watch = replace(watch, n_missing=watch.n_missing + n_rows)
-    model._fitted = replace(fitted, state=replace(fitted.state, watch=watch))
-    model.n_missing_ = watch.n_missing
+    estimator._fitted = replace(fitted, state=replace(fitted.state, watch=watch))
+    estimator.n_missing_ = watch.n_missing
 
 
-def _is_short(model, engine):
+def _is_short(estimator, engine):
     """Return whether a stream has so few rows that it begins anew with whatever comes."""
-    fitted = model._fitted
-    may_begin = engine.may_begin_anew(fitted, settings_of(model))
+    fitted = estimator._fitted
+    may_begin = engine.may_begin_anew(fitted, settings_of(estimator))
     return may_begin and fitted.state.initial_rows.is_short
 
 
@@ -100,26 +103,26 @@ def _joined(fitted, inputs, y, weight):
     return InitialRows.of(inputs, y, weight, earlier.previous, earlier)
 
 
-def _count_as_one_batch(model, n_steps, evidence, watch):
+def _count_as_one_batch(estimator, n_steps, evidence, watch):
     """Count what was learned of the rows so far and these, as if of one batch, as of the last."""
-    n_batches, state = n_steps + 1, replace(model._fitted.state, watch=watch)
-    model._fitted = replace(model._fitted, n_steps=n_batches, state=state)
-    set_attributes(model, {**state.attributes, "n_steps_": n_batches})
-    model.objective_ -= evidence
-    model.objectives_ = model.objectives_ - evidence
+    n_batches, state = n_steps + 1, replace(estimator._fitted.state, watch=watch)
+    estimator._fitted = replace(estimator._fitted, n_steps=n_batches, state=state)
+    set_attributes(estimator, {**state.attributes, "n_steps_": n_batches})
+    estimator.objective_ -= evidence
+    estimator.objectives_ = estimator.objectives_ - evidence
 
 
-def _add(model, engine, inputs, y, weight, clock):
+def _add(estimator, engine, inputs, y, weight, clock):
     """Learn from a later batch, or return the rows to begin anew with and the watch of all."""
-    rows = _later_rows(model, inputs, y, weight)
-    before, targets = model._fitted, model._fitted.targets
-    if not mixes_outputs(model) and has_gaps(rows):
+    rows = _later_rows(estimator, inputs, y, weight)
+    before, targets = estimator._fitted, estimator._fitted.targets
+    if not mixes_outputs(estimator) and has_gaps(rows):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
-    before, share = watched(model, before, rows)
+    before, share = watched(estimator, before, rows)
     initial = None
-    if engine.may_begin_anew(before, settings_of(model)):
-        initial = _kept(model, engine, before, inputs, y, weight, rows)
+    if engine.may_begin_anew(before, settings_of(estimator)):
+        initial = _kept(estimator, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.has_doubled:
             return initial, before.state.watch
     engine = replace(engine, forget_factor=share)
@@ -127,30 +130,30 @@ def _add(model, engine, inputs, y, weight, clock):
     targets = before.targets
     before = faded(before, share)
     trace = Trace(clock)
-    problem = Problem(rows, before.start, None, settings_of(model), trace, None)
+    problem = Problem(rows, before.start, None, settings_of(estimator), trace, None)
     engine = replace(
         engine,
         n_outputs=targets.n_outputs,
         is_informative=is_informative,
         follows_units=before.state.ones is not None,
     )
-    problem, noise = _with_noise(model, engine, before, problem, share)
+    problem, noise = _with_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight)
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
-    store(model, replace(fitted, targets=targets), rows.total_weight, trace)
-    model.n_samples_seen_ += count_samples(inputs.X, weight)
+    store(estimator, replace(fitted, targets=targets), rows.total_weight, trace)
+    estimator.n_samples_seen_ += count_samples(inputs.X, weight)
     return None, None
 
 
-def _kept(model, engine, before, inputs, y, weight, rows):
+def _kept(estimator, engine, before, inputs, y, weight, rows):
     """Return the initial rows with those of a batch, None where they are kept no longer."""
     earlier = before.state.initial_rows
     initial = _joined(before, inputs, y, weight)
     if engine.follows_level:
-        initial = initial.judged(earlier, before, rows, model.n_jobs)
+        initial = initial.judged(earlier, before, rows, estimator.n_jobs)
     else:
         initial = replace(initial, theta=before.parameters.theta)
     if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
@@ -158,7 +161,7 @@ def _kept(model, engine, before, inputs, y, weight, rows):
     return initial.worth_keeping(earlier, before.state.has_signal)
 
 
-def _with_noise(model, engine, before, problem, share):
+def _with_noise(estimator, engine, before, problem, share):
     """Return a problem with the precisions of its rows, and the noise of all rows.
 
     The batch is first added with the noise that was expected, to know the function there.
@@ -166,60 +169,60 @@ def _with_noise(model, engine, before, problem, share):
     if not before.noise.differs:
         return problem, before.row_noise
     rows, settings = problem.rows, problem.settings
-    expected, _ = with_precisions(before, rows, model.n_jobs)
+    expected, _ = with_precisions(before, rows, estimator.n_jobs)
     plain = replace(problem, rows=expected, settings=replace(settings, optimizer=None))
     known = engine.add(before, replace(plain, trace=Trace(problem.trace.clock))).predictor
-    add = StreamedSquares(settings, share, before.state.weight_seen, model.random_state)
-    rows, noise = with_precisions(before, rows, model.n_jobs, add=add, known=known)
+    add = StreamedSquares(settings, share, before.state.weight_seen, estimator.random_state)
+    rows, noise = with_precisions(before, rows, estimator.n_jobs, add=add, known=known)
     return replace(problem, rows=rows), noise
 
 
-def _later_rows(model, inputs, y, weight):
+def _later_rows(estimator, inputs, y, weight):
     """Return the `Rows` of a later batch, repeated ones merged."""
-    rows = model._later_rows(inputs, y, weight)
-    if mixes_outputs(model):  # each has outputs of its own
+    rows = estimator._later_rows(inputs, y, weight)
+    if mixes_outputs(estimator):  # each has outputs of its own
         return rows
     merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
     X, y, weight, offset, _ = merged
     return replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 
-def _engine(model):
-    inducing, old_power = None, model.old_posterior_power
-    if isinstance(model.inducing, str) and model.inducing != "fourier":  # features stay
-        inducing = StreamInducing(model.inducing, model.n_inducing, model.min_inducing)
+def _engine(estimator):
+    inducing, old_power = None, estimator.old_posterior_power
+    if isinstance(estimator.inducing, str) and estimator.inducing != "fourier":  # features stay
+        inducing = StreamInducing(estimator.inducing, estimator.n_inducing, estimator.min_inducing)
     return Stream(
         inducing=inducing,
-        alpha_divergence=float(getattr(model, "alpha_divergence", 0.0)),
+        alpha_divergence=float(getattr(estimator, "alpha_divergence", 0.0)),
         forget_factor=1.0,  # of a first batch; `watched` has that of later ones
-        trust_region=float(model.trust_region),
-        keeps_scales=_is_free(model),
-        random_state=model.random_state,
-        keeps_rows=inducing is not None and _keeps_rows(model),
-        follows_level=_follows_level(model),
+        trust_region=float(estimator.trust_region),
+        keeps_scales=_is_free(estimator),
+        random_state=estimator.random_state,
+        keeps_rows=inducing is not None and _keeps_rows(estimator),
+        follows_level=_follows_level(estimator),
         old_posterior_power=None if old_power == "auto" else float(old_power),
     )
 
 
-def _keeps_rows(model):
+def _keeps_rows(estimator):
     """Return whether a stream may begin anew: nothing fades, and learning is soon at its end."""
-    is_short = model.optimizer != "adam" and model.max_time is None
-    return _is_free(model) and is_short and model.forget_factor == 1.0
+    is_short = estimator.optimizer != "adam" and estimator.max_time is None
+    return _is_free(estimator) and is_short and estimator.forget_factor == 1.0
 
 
-def _is_free(model):
+def _is_free(estimator):
     """Return whether the user says nothing of the kernel."""
-    return model.kernel is None and not model.kernel_priors
+    return estimator.kernel is None and not estimator.kernel_priors
 
 
-def _follows_level(model):
+def _follows_level(estimator):
     """Return whether a level may wander: of numbers that are all there, and functions apart."""
-    columns = model._format.columns
+    columns = estimator._format.columns
     is_plain = not columns.categorical and not columns.incomplete
-    return is_plain and _keeps_rows(model) and not mixes_outputs(model)
+    return is_plain and _keeps_rows(estimator) and not mixes_outputs(estimator)
 
 
-def _fitted_so_far(model):
+def _fitted_so_far(estimator):
     """Return the fitted attributes after the batches so far."""
-    given = model.get_params(deep=False)
-    return {name: value for name, value in vars(model).items() if name not in given}
+    given = estimator.get_params(deep=False)
+    return {name: value for name, value in vars(estimator).items() if name not in given}

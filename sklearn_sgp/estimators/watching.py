@@ -22,7 +22,7 @@ from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
 
-def watched(model, fitted, rows):
+def watched(estimator, fitted, rows):
     """Score a batch, tell of outliers and shifts, and answer the latter.
 
     Parameters
@@ -37,15 +37,15 @@ def watched(model, fitted, rows):
     share : float
         What is known counts so much of what it did.
     """
-    share, watch = model.forget_factor, scored(model, fitted, rows)
+    share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
     fitted = counted(fitted, rows, fitted.targets)
-    if not _can_shift(model, fitted):
+    if not _can_shift(estimator, fitted):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some, prediction = gathered(fitted, rows, model.n_jobs)
+    seen, some, prediction = gathered(fitted, rows, estimator.n_jobs)
     misses = missed(watch.misses, prediction, fitted.state.bands.usual)
     watch = replace(watch, misses=misses)
     if isinstance(share, str):
-        share, watch = fading_share(fitted, some, watch, model.n_jobs)
+        share, watch = fading_share(fitted, some, watch, estimator.n_jobs)
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
@@ -56,7 +56,7 @@ def watched(model, fitted, rows):
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
             warn_of_narrow_bands(watch.held)
         return fitted, share
-    answer = answer_to(fitted, some, seen, alarm, model.n_jobs)
+    answer = answer_to(fitted, some, seen, alarm, estimator.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
     return answered(fitted, answer, alone), answer.share * share
 
@@ -65,18 +65,18 @@ def _with(fitted, watch):
     return replace(fitted, state=replace(fitted.state, watch=watch))
 
 
-def _can_shift(model, fitted):
+def _can_shift(estimator, fitted):
     """Return whether units follow rows, and kernel and noise are learned: they are a measure."""
-    return fitted.state.moments is not None and model.optimizer is not None
+    return fitted.state.moments is not None and estimator.optimizer is not None
 
 
-def scored(model, fitted, rows):
+def scored(estimator, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
-    if not mixes_outputs(model):  # score and bands are of the same moments
-        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), model.n_jobs)
+    if not mixes_outputs(estimator):  # score and bands are of the same moments
+        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), estimator.n_jobs)
         fitted = replace(fitted, predictor=known)
-    log_p, state = _log_density(model, fitted, rows), fitted.state
-    told = state.bands.told(fitted, rows, state.watch.told, model.n_jobs)
+    log_p, state = _log_density(estimator, fitted, rows), fitted.state
+    told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
 
@@ -85,19 +85,19 @@ def _inputs_of(rows):
     return Inputs(rows.X, None, rows.offset)
 
 
-def _log_density(model, fitted, rows):
+def _log_density(estimator, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
     targets, inputs = fitted.targets, _inputs_of(rows)
     is_gappy = has_gaps(rows)
-    if hasattr(model, "normalize_y") and (mixes_outputs(model) or not is_gappy):
+    if hasattr(estimator, "normalize_y") and (mixes_outputs(estimator) or not is_gappy):
         y = targets.unwarped(rows.y)
-        return model._model_of(fitted).log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
-    mean, variance = fitted.predictor.moments(inputs, model.n_jobs)
+        return estimator._model_of(fitted).log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
+    mean, variance = fitted.predictor.moments(inputs, estimator.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean = inputs.shifted(mean)
     if not is_gappy:
         return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
-    noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], model.n_jobs)
+    noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], estimator.n_jobs)
     mean, variance = fitted.likelihood.moments(mean, variance, noise)
     each = -0.5 * (np.log(2.0 * np.pi * variance) + (rows.targets - mean) ** 2 / variance)
     return np.nansum(each - np.log(targets.scale), axis=1)
