@@ -87,7 +87,11 @@ GROUPS = {
     ),
     "offset_column": (REGRESSORS, (*CLASSIFIERS, AnytimeSGPClassifier)),
     "noise_variance": (REGRESSORS, LATENT),
-    "noise_variance_bounds": (REGRESSORS, LATENT),
+    "noise_variance_bounds": (
+        (SVGPRegressor, AnytimeSGPRegressor),
+        (StreamingSGPRegressor,),
+        LATENT,
+    ),
     "inducing_points_": (SUPERVISED, LATENT),
     "n_samples_seen_": (SUPERVISED, LATENT),
     "n_features_in_": (SUPERVISED, LATENT),

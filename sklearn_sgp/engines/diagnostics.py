@@ -154,7 +154,7 @@ def warn_at_bounds(start, parameters):
             for diagonal, factor, _ in category_slots(parameters.expression):
                 free[diagonal] = free[factor] = False
         if name == "log_noise":
-            free &= lower >= np.log(LEAST_BY_DEFAULT * start.units.variance)
+            free &= lower >= np.log(LEAST_BY_DEFAULT * np.min(start.units.variance))
         at_lower = np.flatnonzero(free & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (

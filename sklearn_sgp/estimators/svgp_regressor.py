@@ -106,7 +106,7 @@ class SVGPRegressor(SGPRegressor):
 
     noise_variance_bounds : pair of float or "fixed", default=(1e-6, 1e3)
         Bounds of the noise variance, by default times that of the targets. "fixed" holds the start.
-        Functions without noise, such as simulators, ask for ``(1e-9, 1e3)``: the default kernel
+        Functions without noise, such as simulators, ask for ``(1e-8, 1e3)``: the default kernel
         may then vary far more than the targets.
 
     optimizer : {"auto", "lbfgs", "adam", "sgd"} or None, default="auto"

@@ -265,8 +265,12 @@ def test_what_is_odd(name, method):
     cases = {case: change(X, y, np.ones(N)) for case, change in ODD.items()}
     if ESTIMATORS[name][1] != "word":
         cases |= {case: (X, odd, None) for case, odd in ODD_NUMBERS.items()}
-    for data in cases.values():
+    for case, data in cases.items():
         model, call = ready(name, method)
+        if (name, method, case) == ("stream", "later batch", "one row far away"):
+            with pytest.raises(ValueError, match="kernel is at most"):  # lines were learned
+                call(*data)
+            continue
         if hasattr(model, "predict_proba") and len(np.unique(data[1][data[2] != 0])) < 2:
             labels = {} if method == "later batch" else {"classes": np.unique(y)}
             call(*data, **labels)

@@ -26,6 +26,8 @@ _ROWS_THAT_JUDGE = 256
 # rows, and gain 1.7 and 3.6 nats a row; the flow of water, whose outliers are lags of the next row,
 # had 1 after 48 rows and lost 1.1 nats a row.
 _LEAD_OF_LINES = 5.0
+# Variance of lines, in units of the targets', at a row a thousand deviations away.
+_FAR_OUT = 1e6
 
 
 def by_labels(rows, plan):
@@ -75,10 +77,14 @@ def or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
 
 
 def with_each_kernel(rows, plan):
-    """List names of default kernels, each with a plan and parameters to begin with."""
+    """List names of default kernels, each with a plan and parameters to begin with.
+
+    Lines that are far out at some row have nothing to say of the others.
+    """
     start = replace(plan.start, alternatives=())
     ways = [(replace(plan, start=start), start.parameters)]
-    for one in line_starts(plan.start) if plan.learns else ():
+    lines = line_starts(plan.start) if plan.learns else ()
+    for one in (one for one in lines if one.parameters.kernel.diag(rows.X).max() < _FAR_OUT):
         begin = replace(plan, start=one)
         ways.append((begin, _with_inputs(one.parameters, rows, None, 0.0, begin)[0]))
     return [(in_words(way[0].start.kernel), way) for way in ways]

@@ -5,6 +5,9 @@ import numpy as np
 from ..._linalg import product
 from ._leaves import ScaledLeaf
 
+# Length scales beyond which a row counts as there: squares are finite. Fits refuse such rows.
+_MOST_SCALES = 1e76
+
 
 class Lines(ScaledLeaf):
     """variance * <(x - center) / length_scale, (z - center) / length_scale>."""
@@ -18,7 +21,9 @@ class Lines(ScaledLeaf):
     def scaled(self, p, X):
         """Return centred inputs in units of the length scales, (n, d)."""
         centred = np.ascontiguousarray(X, dtype=np.float64) - self.center
-        return np.divide(centred, p[self.length_scale], out=centred)
+        with np.errstate(over="ignore"):
+            np.divide(centred, p[self.length_scale], out=centred)
+        return np.clip(centred, -_MOST_SCALES, _MOST_SCALES, out=centred)
 
     def entries(self, p, X):
         """Return vectors as those of `Linear`, without an offset."""
