@@ -9,7 +9,8 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
 
 - ``MergeRepeatedRows``, ``InitialiseLikelihood``, ``ScaleTargets``: which learns a warp of the
   targets, by short fits of some rows, and keeps it if it is better than none.
-- ``PlanBlocks``, ``PoseProblem``: the block model, its blocks, a start.
+- ``PlanBlocks``, ``PoseProblem``, ``HoldFewRows``: the block model, its blocks, a start, which is
+  held where rows are too few to learn from.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
