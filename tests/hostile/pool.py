@@ -6,7 +6,9 @@
 """
 
 import argparse
-import importlib.util
+import importlib
+import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,11 +17,11 @@ import numpy as np
 
 def compiled(name):
     """A module of the core without the rest of the package, whose imports take minutes there."""
-    (path,) = Path(__file__).parents[2].glob(f"sklearn_sgp/_core/{name}.*.so")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    root = Path(__file__).parents[2]
+    for package in ("sklearn_sgp", "sklearn_sgp._core"):
+        sys.modules[package] = types.ModuleType(package)
+        sys.modules[package].__path__ = [str(root.joinpath(*package.split(".")))]
+    return importlib.import_module(f"sklearn_sgp._core.{name}")
 
 
 _memory = compiled("_memory")
