@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from ..data.target_units import UNIT
 from ..kernels._length_scales import with_larger_variance
@@ -17,8 +17,8 @@ ROWS_TO_LEARN = 6
 # What the rows' own spread is multiplied by for length scales: where new rows are beyond those that
 # are there, the prior's width is reached sooner. 0.01 to 0.4 nats a row with three rows and more.
 _SHARE_OF_SCALES = 0.5
-# Intervals of this probability are those of Student's t.
-_UPPER_TAIL, _UPPER_NORMAL = 0.95, 1.6448536269514722
+# The level up to which intervals of 90 % reach, those of Student's t.
+_UPPER = 0.95
 
 
 def borne_out(start, rows):
@@ -56,7 +56,7 @@ def _is_unsure(start, rows):
 def _factor(start, rows):
     """Return what deviations as they start, in units of the targets, are multiplied by."""
     n = len(rows)
-    wider = stdtrit(max(n - 1, 1), _UPPER_TAIL) / _UPPER_NORMAL
+    wider = stdtrit(max(n - 1, 1), _UPPER) / ndtri(_UPPER)
     if n > 1:
         return wider * np.sqrt(n / (n - 1))
     sizes = np.abs(rows.y) / rows.y_scale if start.units is UNIT else np.ones(1)

@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..kernels._length_scales import variance_mask
+from ..kernels._white_noise import DEFAULT_BOUNDS
 
 # The default bound of the noise variance, in units of the targets' variance.
-LEAST_BY_DEFAULT = 1e-6
+LEAST_BY_DEFAULT = DEFAULT_BOUNDS[0]
 # By how much larger than elsewhere the variance of a default kernel may be, where predictions are
 # from all rows and where from near ones. Covariances of near rows given inducing values are
 # differences, which rounding takes before: with 100, 100 runs of two of five functions could not be

@@ -93,13 +93,17 @@ def _rough(spread):
     return scaled(Matern, spread, _ROUGH_VARIANCE, nu=0.5)
 
 
+def _middle(spread):
+    return scaled(Matern, spread, nu=1.5)
+
+
 def _smooth_or_middle(spread):
     smooth = scaled(RBF, spread)
-    return [smooth, scaled(Matern, spread, nu=1.5), smooth + _rough(spread)]
+    return [smooth, _middle(spread), smooth + _rough(spread)]
 
 
 def _rough_in_all(spread):
-    smooth, middle, rough = scaled(RBF, spread), scaled(Matern, spread, nu=1.5), _rough(spread)
+    smooth, middle, rough = scaled(RBF, spread), _middle(spread), _rough(spread)
     short = scaled(Matern, spread, _SHORT_ROUGH_VARIANCE, SHORTER, nu=0.5)
     return [smooth + rough, middle + rough, smooth + short]
 
@@ -108,7 +112,7 @@ def _smooth_or_rough(spread):
     smooth = scaled(RBF, spread)
     if n_varying(spread) <= _MOST_ARD_COLUMNS:
         return [smooth, smooth + _rough(spread)]
-    return [smooth, scaled(Matern, spread, nu=1.5)]
+    return [smooth, _middle(spread)]
 
 
 def _longer(spread):

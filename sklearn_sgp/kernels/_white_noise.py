@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Sum, WhiteKernel
 
 _START_NOISE = 0.1  # of the variance of the scaled targets
-_DEFAULT_BOUNDS = (1e-6, 1e3)  # likewise
+DEFAULT_BOUNDS = (1e-6, 1e3)  # likewise
 
 
 def split_noise(kernel):
@@ -195,7 +195,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, u
 def has_default_bounds(noise_variance_bounds):
     """Return whether bounds of the noise variance are those that nobody has to choose."""
     try:
-        return tuple(np.ravel(noise_variance_bounds)) == _DEFAULT_BOUNDS
+        return tuple(np.ravel(noise_variance_bounds)) == DEFAULT_BOUNDS
     except (TypeError, ValueError):
         return False
 
