@@ -53,7 +53,8 @@ def prior_model(estimator, X):
     prior = settings_of(estimator).prior(started.parameters)
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
-    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, estimator.n_jobs
+    noise = noise_variance, EqualNoise(likelihood)
+    parts = likelihood, likelihood, *noise, targets, estimator.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 

@@ -116,6 +116,10 @@ class Observations(AveragesUnforeseen):
 
     Parameters
     ----------
+    likelihood : Likelihood
+        Of moments, and of draws of many rows.
+    marginal : Likelihood
+        Of the distributions of single observations, the same or with wider tails.
     noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or EqualNoise
     told_mean : OwnMean or CombinedMean
@@ -123,6 +127,7 @@ class Observations(AveragesUnforeseen):
 
     predictor: Predictor
     likelihood: object
+    marginal: object
     noise_variance: object
     row_noise: object
     targets: object
@@ -244,14 +249,14 @@ class Observations(AveragesUnforeseen):
     def quantiles(self, inputs, levels):
         """Return quantiles, (n, n_levels) or (n, t, n_levels)."""
         moments = self._moments(inputs)
-        values = self.likelihood.quantiles(*moments, self.noise_at(inputs), levels)
+        values = self.marginal.quantiles(*moments, self.noise_at(inputs), levels)
         return self.targets.samples_in_units(values)
 
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
         moments, noise = self._moments(inputs), self.noise_at(inputs)
         parts = self._mean_parts(inputs)
-        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets, parts)
+        return PredictiveDistribution(self.marginal, *moments, noise, self.targets, parts)
 
     def log_density(self, inputs, y, resolution=0.0):
         """Return the log density of observations, (n,), of all outputs of a row.
@@ -268,12 +273,12 @@ class Observations(AveragesUnforeseen):
         y = y.reshape(n, -1)
         moments, noise = self._moments(inputs), self.noise_at(inputs)
         if np.any(resolution):
-            parts = self.likelihood, y, resolution, *moments, noise
+            parts = self.marginal, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
         if np.isfinite(targets.lowest).any():
-            own = PredictiveDistribution(self.likelihood, *moments, noise, targets, (1.0, 0.0))
+            own = PredictiveDistribution(self.marginal, *moments, noise, targets, (1.0, 0.0))
             return own.logpdf(y.reshape(shape)).reshape(n, -1).sum(axis=1)
-        log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
+        log_p = self.marginal.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 
     # ---- Draws

@@ -66,17 +66,31 @@ class NormalMixture(Likelihood):
         # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
         # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
         tail = np.minimum(level, 1.0 - level)
-        of_noise = np.sqrt(self._widest(noise)) * self._tail(0.5 * tail, noise)
-        low = np.sqrt(v) * ndtri(0.5 * tail) + of_noise
+        low = np.sqrt(v) * ndtri(0.5 * tail) + self._of_noise(0.5 * tail, noise)
         error = self._mixed(_tail_quantile, low, v, noise, tail)
         error *= np.where(level > 0.5, -1.0, 1.0)
         return mean[..., None] + error.reshape(*mean.shape, len(levels))
+
+    def _of_noise(self, tail, noise):
+        """Return bounds from below of the quantiles of the noise, at levels below 1/2."""
+        return np.sqrt(self._widest(noise)) * self._tail(tail, noise)
 
     def _mixed(self, function, error, variance, noise, *others):
         """Evaluate ``function(variances, log_weights, error, *others)``, (n,), piece by piece.
 
         The variances (k, n_nodes) are those of the normal distributions whose mixture f + noise is.
         """
+        values = np.empty(len(error))
+        for at, likelihood, own in self._alike(noise):
+            parts = (part[at] for part in (error, variance, *others))
+            values[at] = likelihood._mixed_alike(function, own, *parts)
+        return values
+
+    def _alike(self, noise):
+        """Yield entries with components of the same probabilities, their likelihood and noise."""
+        yield slice(None), self, noise
+
+    def _mixed_alike(self, function, noise, error, variance, *others):
         away = np.abs(error) / np.sqrt(self._widest(noise))
         furthest = float(away.max(initial=0.0, where=away < _FURTHEST))
         variances, log_weights = self._components(noise, furthest)
