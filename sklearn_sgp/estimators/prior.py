@@ -16,7 +16,7 @@ from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
 from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
-from ..predict.observations import EqualNoise, Observations
+from ..predict.observations import NONE_UNLIKE, EqualNoise, Observations
 from .chosen import choices_of, settings_of
 from .validation import checked_inputs
 
@@ -54,7 +54,7 @@ def prior_model(estimator, X):
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
     noise = noise_variance, EqualNoise(likelihood)
-    parts = likelihood, likelihood, *noise, targets, estimator.n_jobs
+    parts = likelihood, NONE_UNLIKE, *noise, targets, estimator.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 

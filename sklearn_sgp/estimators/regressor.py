@@ -16,7 +16,6 @@ from ..predict.rescaled import Rescaled
 from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
 from .numbers import training_rows
-from .unlike_rows import with_unlike_rows
 from .validation import takes_missing
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
@@ -297,9 +296,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def log_density(self, X, y, resolution=0.0):
         """Compute the log predictive density of observations.
 
-        Where default kernels find next to no noise, a share of 1 / (n + 2) is as wide as two targets
-        are from one another, since n rows cannot exclude that a new one is unlike all of them. So
-        it is in ``predict_quantiles`` and ``predict_distribution``; deviations are without it.
+        Where default kernels find next to no noise, a share of 1 / (n + 2) is as wide as two
+        targets are apart, since n rows cannot exclude that a new one is unlike all of them. So it
+        is in ``predict_quantiles`` and ``predict_distribution``; deviations are without it.
 
         Parameters
         ----------
@@ -458,7 +457,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         return Observations.of(
             predictor if scale is None else Rescaled(predictor, scale),
             self.likelihood_,
-            with_unlike_rows(self.likelihood_, fitted),
+            fitted.unlike_rows,
             fitted.noise_variance,
             fitted.noise,
             fitted.targets,

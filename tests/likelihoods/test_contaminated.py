@@ -12,7 +12,6 @@ from sklearn_sgp.likelihoods import (
     HeteroscedasticStudentT,
     StudentT,
 )
-from sklearn_sgp.likelihoods.noise._contaminated import Contaminated
 
 SHARE, WIDE = 0.01, np.array([2.0, 0.5])
 LEVELS = np.array([1e-4, 0.002, 0.01, 0.05, 0.3, 0.5, 0.9, 0.995, 0.9999])
@@ -57,7 +56,7 @@ def test_densities_are_those_of_the_mixture(case):
         of_wide = norm.logpdf(own, moments[0], np.sqrt(moments[1] + wide)).ravel()
         of_noise = one.log_predictive_density(own, *moments)
         expected += np.logaddexp(np.log1p(-SHARE) + of_noise, np.log(SHARE) + of_wide)
-    log_p = Contaminated(likelihood, SHARE, WIDE).log_predictive_density(y, *at)
+    log_p = likelihood.contaminated(SHARE, WIDE).log_predictive_density(y, *at)
     assert_allclose(log_p, expected, rtol=1e-10)
 
 
@@ -67,14 +66,14 @@ def test_distribution_functions_are_those_of_the_mixture(case):
     for one, own, moments, wide in each(case):
         of_wide = norm.cdf(own, moments[0], np.sqrt(moments[1] + wide))
         parts.append((1.0 - SHARE) * one.cdf(own, *moments) + SHARE * of_wide)
-    noise = Contaminated(likelihood, SHARE, WIDE)
+    noise = likelihood.contaminated(SHARE, WIDE)
     assert_allclose(noise.cdf(y, *at), np.hstack(parts), rtol=1e-9)
     assert_allclose(noise.cdf(y, *at) + noise.sf(y, *at), 1.0, rtol=1e-12)
 
 
 def test_quantiles_are_inverses(case):
     likelihood, _, at = case
-    noise = Contaminated(likelihood, SHARE, WIDE)
+    noise = likelihood.contaminated(SHARE, WIDE)
     quantiles = noise.quantiles(*at, LEVELS)
     for k, level in enumerate(LEVELS):
         # an expectation over Student's precisions has the digits of the furthest of its rows
@@ -84,7 +83,7 @@ def test_quantiles_are_inverses(case):
 def test_draws_follow_the_distribution():
     n = 4000
     mean, variance = np.zeros((n, 1)), np.full((n, 1), 1e-4)
-    noise, rng = Contaminated(Gaussian(), 0.3, 2.0), np.random.RandomState(0)
+    noise, rng = Gaussian().contaminated(0.3, 2.0), np.random.RandomState(0)
     f = mean + np.sqrt(variance) * rng.standard_normal((n, 1))
     y = noise.draw(f[:, :, None], 1e-2, rng)[:, :, 0]
     assert kstest(noise.cdf(y, mean, variance, 1e-2).ravel(), "uniform").pvalue > 0.05
@@ -93,7 +92,7 @@ def test_draws_follow_the_distribution():
 @pytest.mark.parametrize("likelihood", [Gaussian(), StudentT(df=5.0)])
 def test_moments_are_those_without_the_share(likelihood):
     _, mean, variance, _ = rows()
-    noise = Contaminated(likelihood, SHARE, WIDE)
+    noise = likelihood.contaminated(SHARE, WIDE)
     for own, plain in zip(
         noise.moments(mean, variance, 0.1), likelihood.moments(mean, variance, 0.1), strict=True
     ):
