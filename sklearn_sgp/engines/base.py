@@ -271,6 +271,9 @@ class Fitted:
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
     told_mean : predict.observations.OwnMean or CombinedMean
+    cut_by : str or None
+        What ended learning while the objective rose: "max_iter", "max_time" or
+        `optimize.lbfgs.SINGULAR`.
     """
 
     start: Start
@@ -288,6 +291,7 @@ class Fitted:
     targets: object = None
     interrupted: bool = False
     told_mean: object = OWN_MEAN
+    cut_by: str | None = None
 
     @property
     def merit(self):

@@ -3,7 +3,6 @@
 A second fit of the same rows with `warm_start` goes on, or the first one stays.
 """
 
-import copy
 import hashlib
 from dataclasses import replace
 from functools import partial
@@ -57,7 +56,7 @@ def _attributes_now(estimator, fit, recipe, parameters):
         problem,
         rows=sample,
         start=replace(start, parameters=parameters, space=ParameterSpace(())),
-        inference=copy.copy(problem.inference),
+        inference=_begun(problem),
         settings=replace(problem.settings, optimizer=None, max_steps=None),
         trace=Trace(Clock()),
         rng=check_random_state(0),
@@ -72,6 +71,12 @@ def _attributes_now(estimator, fit, recipe, parameters):
     attributes = fitted_attributes(estimator, fitted, sample.total_weight)
     attributes |= trace_attributes(trace, fit.targets, rows.total_weight)
     return attributes | {"n_samples_seen_": len(sample)}
+
+
+def _begun(problem):
+    """Return the inference of a problem, which begins where the fit is; None for that of blocks."""
+    inference, known_now = problem.inference, problem.trace.known_now
+    return inference if known_now is None else inference.knowing(known_now())
 
 
 def store_fit(estimator, fit):

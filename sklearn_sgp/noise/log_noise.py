@@ -114,10 +114,10 @@ def _problem(given, started, of_squares, before, n_iter):
 
 def _inference(log_noise, of_squares, started, before):
     """Begin iterations at the earlier q(g): the prior's e^(-g) may be any number."""
-    inference = SiteInference(log_noise, of_squares.y.shape[1])
+    known = None
     if before is not None and np.array_equal(before.parameters.Z, started.parameters.Z):
-        inference.kept = before.posterior, before.weight
-    return inference
+        known = before.posterior, before.weight
+    return SiteInference(log_noise, of_squares.y.shape[1], known=known)
 
 
 def _seconds(clock):

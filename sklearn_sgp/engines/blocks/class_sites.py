@@ -127,7 +127,7 @@ class LabelsHeldOut:
         task = task_of(problem, start)
         with single_blas_thread():
             learning, budget = SiteLearning(task), Budget(task.trace.clock)
-            learned, _ = learning.learn(task, best.result, None, budget)
+            learned, *_ = learning.learn(task, best.result, None, budget)
             score = self._scoring(problem)(learned)
         return Tried("by their evidence", learned, score, time.perf_counter() - begin)
 
@@ -154,7 +154,7 @@ class LabelsHeldOut:
         score = score_of(problem, learned)
         gain, error = score.gain(own)
         if gain > -_FAR_BEHIND * error:
-            start, learned, _ = learn_from_starts(started, sample, budget)
+            start, learned, *_ = learn_from_starts(started, sample, budget)
             learned, name = with_inducing(problem, plan, learned), "by their evidence"
             score = score_of(problem, learned)
         return start, Tried(name, learned, score, time.perf_counter() - begin)

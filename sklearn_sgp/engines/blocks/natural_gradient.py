@@ -119,6 +119,8 @@ def learn_stochastic(problem, plan, blocks, budget):
     parameters : Parameters
     n_iter, n_steps : int
         Epochs and steps.
+    cut_by : str or None
+        See `engines.base.Fitted`.
     """
     settings, space, trace = problem.settings, problem.space, problem.trace
     parameters = problem.start.parameters
@@ -133,7 +135,7 @@ def learn_stochastic(problem, plan, blocks, budget):
         settings.n_jobs,
     )
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
-    plateau, values, epoch = problem.plateau(), [], 1
+    plateau, values, epoch, cut_by = problem.plateau(), [], 1, None
     trace.begin("stochastic steps")
     for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
@@ -153,6 +155,6 @@ def learn_stochastic(problem, plan, blocks, budget):
             mean, values, epoch = np.mean(values), [], epoch + 1
             stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
             if stop or epoch > settings.max_iter:
-                trace.cut_by = "max_iter" if plateau.is_gaining and not stop else None
+                cut_by = "max_iter" if plateau.is_gaining and not stop else None
                 break
-    return parameters, epoch - 1, ascent.n_steps
+    return parameters, epoch - 1, ascent.n_steps, cut_by

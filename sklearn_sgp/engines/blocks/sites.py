@@ -48,7 +48,7 @@ class SitesInBlocks:
             raise _unbounded(problem, error) from error
 
     def _fit(self, problem):
-        budget, start, n_iter = Budget(problem.trace.clock), problem.start, 0
+        budget, start, n_iter, cut_by = Budget(problem.trace.clock), problem.start, 0, None
         parameters, plan = start.parameters, replace(self.plan, continues=False)
         likelihood, n_jobs = start.likelihood, problem.settings.n_jobs
         problem.trace.reached = None
@@ -56,12 +56,13 @@ class SitesInBlocks:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
                 budget.keep_for_finish(2.0 * seconds, time_shares.FINISH_OF_SITES)
-            start, parameters, n_iter = learn_by_sites(problem, budget)
+            start, parameters, n_iter, cut_by = learn_by_sites(problem, budget)
             parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start
         problem.trace.begin(f"sites of {len(problem.rows)} rows")
         found = regression_of(problem.rows, parameters, likelihood, problem.rng, n_jobs)
         fitted, found = self._regressed(problem, replace(start, parameters=parameters), found, plan)
+        fitted = replace(fitted, cut_by=cut_by)
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
             _warn(problem, start, fitted, found)
         return replace(fitted, start=start, n_iter=fitted.n_iter + n_iter)
@@ -137,7 +138,7 @@ def _warn(problem, start, fitted, found):
     if problem.is_interim:
         return
     warn_at_bounds(start, fitted.parameters)
-    if problem.trace.cut_by == "max_iter":
+    if fitted.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if fitted.n_used is None:
         check_left_out_of_sites(problem, fitted, found.rows)

@@ -62,13 +62,13 @@ def fit(problem, plan, before=None):
         If a block is too large, or a covariance is not positive definite at any jitter.
     """
     parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
-    n_iter = n_steps = 0
+    n_iter, n_steps, cut_by = 0, 0, None
     problem.trace.reached = None  # by a fit before
     if problem.learns:
         units = GivenUnits() if plan.model.dense else learning_units(problem)
         with units.told(problem.trace):
             posed = units.posed(problem, looks_at_all(problem))
-            found, parameters, n_iter, n_steps = _learn(posed, plan, budget)
+            found, parameters, n_iter, n_steps, cut_by = _learn(posed, plan, budget)
         problem, parameters = units.again(problem, found), units.learned(parameters)
     mark = _mark(problem, plan, parameters)
     if mark is not None and before is not None and before.state.progress.mark == mark:
@@ -105,6 +105,7 @@ def fit(problem, plan, before=None):
         n_used=final.n_used,
         state=state,
         interrupted=final.interrupted,
+        cut_by=cut_by,
     )
 
 
@@ -118,7 +119,7 @@ def _kept(blocks, plan):
 
 
 def _learn(problem, plan, budget):
-    """Return the problem with its kernel chosen, parameters, iterations and steps."""
+    """Return the problem with its kernel chosen, parameters, iterations, steps and ``cut_by``."""
     rows = problem.rows
     if _is_partitioned_apart(rows, plan):
         learned, *result = _learn(replace(problem, rows=_sample(problem)), plan, budget)
@@ -141,12 +142,12 @@ def _learn(problem, plan, budget):
             return problem, *learn_on_sample(
                 problem, plan, blocks, budget, _rearranged(problem, plan)
             )
-        chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
+        chosen, parameters, n_iter, cut_by = learn_from_near_rows(problem, budget)
         problem = replace(problem, start=chosen)
         parameters = with_honest_noise(problem, parameters, budget)
         if not budget.is_limited:
             parameters = with_variance_of_labels(problem, parameters)
-        return problem, with_inducing(problem, plan, parameters), n_iter, 0
+        return problem, with_inducing(problem, plan, parameters), n_iter, 0, cut_by
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
         raise explained(error, problem.rows, start.noise_variance) from error

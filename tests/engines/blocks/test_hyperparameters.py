@@ -40,10 +40,10 @@ def evidence(parameters, problem, blocks, model):
 def test_shorter_starts_find_what_only_blocks_can_use(rng, monkeypatch):
     """PITC's evidence has a second, higher optimum, which the plain start does not reach."""
     problem, blocks = local_problem(rng)
-    several, _, _ = learned(problem, blocks, "pitc")
+    several, *_ = learned(problem, blocks, "pitc")
     monkeypatch.setattr(hyperparameters, "_STARTS", (1.0,))
     problem = replace(problem, trace=problem_of(np.ones((2, 1)), np.ones(2), kernel=None).trace)
-    one, _, _ = learned(problem, blocks, "pitc")
+    one, *_ = learned(problem, blocks, "pitc")
     gain = evidence(several, problem, blocks, Model("full"))
     gain -= evidence(one, problem, blocks, Model("full"))
     assert gain > 200.0
@@ -55,7 +55,7 @@ def test_learning_follows_the_objective_of_the_model(toy, model):
     """The trace ends at the evidence of all blocks, for SoR and DTC at the variational bound."""
     problem = problem_of(*toy, LABELS, optimizer="lbfgs")
     blocks, objective = Blocks(problem.rows, LABELS), plan_of(model).objective
-    parameters, n_iter, n_steps = learned(problem, blocks, model)
+    parameters, n_iter, n_steps, _ = learned(problem, blocks, model)
     found = evidence(parameters, problem, blocks, objective)
     assert found > evidence(problem.start.parameters, problem, blocks, objective) + 1.0
     assert_allclose(max(problem.trace.objectives), found, rtol=1e-6)
@@ -69,7 +69,7 @@ def test_steps_of_a_few_blocks_raise_the_evidence(toy, model):
         *toy, LABELS, optimizer="adam", learning_rate=0.05, natural_step=0.5, n_iter_no_change=20
     )
     blocks, objective = Blocks(problem.rows, LABELS), plan_of(model).objective
-    parameters, n_iter, n_steps = learned(problem, blocks, model, learn_stochastic, per_step=2)
+    parameters, n_iter, n_steps, _ = learned(problem, blocks, model, learn_stochastic, per_step=2)
     assert n_iter == len(problem.trace.objectives) and n_steps == 2 * n_iter
     gain = evidence(parameters, problem, blocks, objective)
     gain -= evidence(problem.start.parameters, problem, blocks, objective)
@@ -121,7 +121,7 @@ def test_where_time_is_short_rows_are_learned_from(rng):
     """Without time for whole blocks the bound of rows is followed, which is said."""
     problem, blocks = local_problem(rng, max_time=1e-9)
     with pytest.warns(ConvergenceWarning, match="no time to learn from whole blocks"):
-        parameters, _, _ = learned(problem, blocks, "pitc")
+        parameters, *_ = learned(problem, blocks, "pitc")
     bound = Model("diagonal", 0.0)
     start = evidence(problem.start.parameters, problem, blocks, bound)
     assert evidence(parameters, problem, blocks, bound) > start
