@@ -177,7 +177,7 @@ class Problem:
         From other weights of the same rows: its blocks may serve again.
     inputs_are_rows : bool
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
-    noise_differs : bool
+    has_row_noise : bool
         Whether noise of each row is learned from what is found.
     widths : ndarray of shape (n, t) or float
         Of the intervals that targets as scaled were rounded from; 0 where they were not.
@@ -193,7 +193,7 @@ class Problem:
     is_interim: bool = False
     before: object = None
     inputs_are_rows: bool = False
-    noise_differs: bool = False
+    has_row_noise: bool = False
     widths: object = 0.0
 
     @property

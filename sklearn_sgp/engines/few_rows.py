@@ -7,7 +7,7 @@ from scipy.special import ndtri, stdtrit
 
 from ..data.target_units import UNIT
 from ..kernels._length_scales import with_larger_variance
-from .noise_free import has_equal_noise
+from ..likelihoods._names import has_equal_noise
 from .start import shorter_start
 
 # With fewer rows nothing is learned: hyperparameters of 2 to 5 rows that explain these best had

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..kernels._length_scales import variance_mask
 from ..kernels._white_noise import DEFAULT_BOUNDS
+from ..likelihoods._names import has_equal_noise
 
 # The default bound of the noise variance, in units of the targets' variance.
 LEAST_BY_DEFAULT = DEFAULT_BOUNDS[0]
@@ -54,9 +55,3 @@ def _widened(start, more):
     bounds = np.array(space.group("theta").bounds)
     bounds[variance_mask(start.parameters.expression), 1] += np.log(more)
     return replace(start, space=space.with_group("theta", bounds=bounds))
-
-
-def has_equal_noise(likelihood):
-    """Return whether the noise is Gaussian, and the same in all rows."""
-    precision = likelihood.row_precision
-    return likelihood.conjugate and precision is not None and not precision.differs

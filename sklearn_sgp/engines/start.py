@@ -10,7 +10,7 @@ import numpy as np
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
-from ..data.column_spread import column_mean_spread, warn_of_far_inputs
+from ..data.column_spread import column_summary, warn_of_far_inputs
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.missing import NO_MISSING
 from ..data.target_units import UNIT, TargetUnits
@@ -34,13 +34,14 @@ from ..kernels._length_scales import (
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
+from ..likelihoods._names import has_equal_noise
 from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from .ascent import FEW_ROWS
 from .base import Start
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
-from .noise_free import expects_no_noise, has_equal_noise
+from .noise_free import expects_no_noise
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
 from .variational.mixing import starting_mixing
@@ -124,8 +125,9 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     ValueError
         If kernel, noise or inducing inputs are not what they must be.
     """
-    center, spread = column_mean_spread(rows.X, rows.observations)
-    warn_of_far_inputs(rows)
+    center, spread, is_blinded = column_summary(rows.X, rows.observations)
+    if not rows.live_elsewhere:
+        warn_of_far_inputs(is_blinded)
     std = np.where(spread > 0.0, spread, 1.0)
     units = _target_units(rows, choices, likelihood)
     kernels = _kernels(rows, choices, likelihood, center, spread, previous, units)

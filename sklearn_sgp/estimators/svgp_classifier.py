@@ -6,6 +6,7 @@ from ..engines.variational.partial_fit import scaled_to_total
 from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
 from . import collections, recipes
+from .choose_engine import variational
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
@@ -364,7 +365,7 @@ class SVGPClassifier(SGPClassifier):
         check_same_parameters(self)
         rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = recipes.variational(self).add(fitted, later_problem(self, rows, clock))
+            fitted = variational(self).add(fitted, later_problem(self, rows, clock))
             store_batch(self, fitted, fitted.targets)
 
     def _default_kernels(self):

@@ -7,6 +7,7 @@ from ..kernels._defaults import ONE, SMOOTH
 from ..optimize.momentum import STOCHASTIC
 from ..optimize.progress import Clock
 from . import collections, recipes
+from .choose_engine import variational
 from .chosen import check_same_parameters, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
@@ -435,7 +436,7 @@ class SVGPRegressor(SGPRegressor):
         clock = Clock(self.max_time)
         check_same_parameters(self)
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
-        engine, learns = recipes.variational(self), not mixes_outputs(self)
+        engine, learns = variational(self), not mixes_outputs(self)
         fitted = with_later_rows(self, engine, rows, clock, learns)
         store_batch(self, fitted.with_noise(noise), targets)
 

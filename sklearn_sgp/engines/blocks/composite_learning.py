@@ -305,20 +305,12 @@ class CompositeLearning:
     def learn_whole(self, task, parameters, budget):
         """Learn in one long ascent with all rows in one group.
 
-        In more of the exact process, where one ends at its reach: the variance of a function
-        without noise is far from where it starts.
+        That of the exact process goes on from its reach: the variance of a function without noise
+        is far from where it starts.
         """
         self.ahead.round()
-        groups, n_iter, limit = self.groups(parameters), 0, task.settings.max_iter
-        while True:
-            before, left = parameters.theta, limit - n_iter
-            options = left, budget.left(), budget
-            parameters, more, cut_by = self.ascend(task, groups, parameters, *options)
-            n_iter += more
-            moved = np.abs(parameters.theta - before).max(initial=0.0)
-            is_over = n_iter >= limit or task.trace.stopped or cut_by is not None
-            if is_over or moved < _LARGEST_LOG_MOVE - _AT_REACH or not self.is_exact:
-                return parameters, n_iter, cut_by
+        options = task.settings.max_iter, budget.left(), budget, self.is_exact
+        return self.ascend(task, self.groups(parameters), parameters, *options)
 
     def first_round(self, task, parameters, limit, budget):
         """Return parameters, iterations and the score after half a round, or before if better."""
@@ -417,20 +409,33 @@ class CompositeLearning:
         each = seconds_of_group(self.groups(parameters), parameters, self.n_jobs)
         return max(LEAST_GROUPS, count_within(self.n_groups, seconds, n_evaluations * each))
 
-    def ascend(self, task, groups, parameters, max_iter, seconds, budget):
-        """Follow the density of some groups by L-BFGS, scaled to all rows."""
+    def ascend(self, task, groups, parameters, max_iter, seconds, budget, goes_on=False):
+        """Follow the density of some groups by L-BFGS, scaled to all rows.
+
+        Parameters
+        ----------
+        goes_on : bool
+            Whether another ascent begins where one has ended at its reach.
+        """
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
-        space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
-        task = replace(task, start=replace(task.start, space=space))
         seconds_each = sum(self.ahead.seconds_of(1, len(piece.rows)) for piece in groups)
-        self._tell(task, n_rows, self.ahead.steps(ITERATIONS, max_iter, seconds_each))
         kind = self.n_neighbors, n_rows  # groups are of different sizes
-        options = lbfgs_options(task, budget, seconds, kind=kind)
-        options |= {"max_iter": max_iter, "scale": scale}
-        result, _, n_iter, cut_by = ascend_lbfgs(evidence, space, parameters, **options)
-        return result, n_iter, cut_by
+        n_iter, deadline = 0, time.perf_counter() + seconds
+        while True:
+            begin, most = parameters.theta, max_iter - n_iter
+            space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
+            near = replace(task, start=replace(task.start, space=space))
+            self._tell(near, n_rows, self.ahead.steps(ITERATIONS, most, seconds_each))
+            options = lbfgs_options(near, budget, deadline - time.perf_counter(), kind=kind)
+            options |= {"max_iter": most, "scale": scale}
+            parameters, _, more, cut_by = ascend_lbfgs(evidence, space, parameters, **options)
+            n_iter += more
+            moved = np.abs(parameters.theta - begin).max(initial=0.0)
+            is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None
+            if is_over or not goes_on or moved < _LARGEST_LOG_MOVE - _AT_REACH:
+                return parameters, n_iter, cut_by
 
 
 class _Scaled:
