@@ -35,8 +35,6 @@ class Fit:
         Encodes the targets of later batches.
     first : object
         The problem with the same noise for all rows, before that of each row, and what was learned.
-    sites : object
-        What may take the place of regressions of labels.
     """
 
     X: object
@@ -54,7 +52,6 @@ class Fit:
     places: np.ndarray | None = None
     first: object = None
     offset: np.ndarray | None = None
-    sites: object = None
 
     @classmethod
     def of(cls, inputs, y, weight):

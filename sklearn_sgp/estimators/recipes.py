@@ -33,7 +33,7 @@ from ..likelihoods._names import (
 )
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
-from .class_steps import CalibrateSites, as_regressions, sites_if_better
+from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
 from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -201,7 +201,7 @@ def anytime_classifier(estimator, previous, classes, merges):
         encode = EncodeAsRegressions(estimator, classes, merges)
         if uses_near_rows(estimator):
             if estimator.likelihood == estimator.alpha_epsilon == "auto":
-                steps += sites_if_better(PoseProblem(estimator))
+                steps.append(SitesIfBetter(PoseProblem(estimator)))
             steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
     else:
         likelihood_of = partial(near_class_likelihood, estimator.likelihood)
