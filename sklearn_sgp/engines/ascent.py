@@ -60,6 +60,8 @@ class Run(NamedTuple):
         What cut the last one short: "max_iter", "max_time" or `SINGULAR`.
     known : tuple or None
         The q(u) at which the next run begins: see `variational.base.LearningInference`.
+    reached : float or None
+        What the last one came to, if its objective is one of all rows.
     """
 
     parameters: object
@@ -67,6 +69,7 @@ class Run(NamedTuple):
     n_iter: int
     cut_by: str | None = None
     known: object = None
+    reached: float | None = None
 
 
 def lbfgs_memory(is_exact):
@@ -163,9 +166,10 @@ class Ascents:
         self.delta = self.delta if prior is None else prior.delta
         return prior is not None
 
-    def result(self, known=None):
+    def result(self, of_all_rows, known=None):
         """Return the `Run` that all of them were; ``known`` as it has it."""
-        return Run(self.parameters, self.value, self.n_iter, self.cut_by, known)
+        reached = self.value if of_all_rows else None
+        return Run(self.parameters, self.value, self.n_iter, self.cut_by, known, reached)
 
 
 def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_short=False):
@@ -214,8 +218,7 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
             inference = inference.knowing(trace.known_now())
     if is_short:
         expect_ascent(trace, rows, parameters, 0)
-    trace.reached = runs.value if len(rows) == len(problem.rows) else None
-    return runs.result(inference.known)
+    return runs.result(len(rows) == len(problem.rows), inference.known)
 
 
 def _small_gain(problem, interim):
@@ -241,7 +244,7 @@ def _small_gain(problem, interim):
     return ends
 
 
-def best_of_priors(find, problem, parameters):
+def best_of_priors(find, problem, learned):
     """Return what is found with the last jitter, or with that of learning where that is better.
 
     With the last jitter, a smaller one, rounding may cost more than the jitter does.
@@ -250,11 +253,10 @@ def best_of_priors(find, problem, parameters):
     ----------
     find : callable
         ``find(prior)``: a tuple of the prior, the posterior, the objective and more.
-    parameters : Parameters
-        As learned.
+    learned : Run
     """
-    settings, reached = problem.settings, problem.trace.reached
-    found = find(settings.final_prior(parameters))
+    settings, reached = problem.settings, learned.reached
+    found = find(settings.final_prior(learned.parameters))
     if reached is None or found[2] >= reached - problem.plateau().tol:
         return found
-    return max(found, find(settings.prior(parameters)), key=lambda one: one[2])
+    return max(found, find(settings.prior(learned.parameters)), key=lambda one: one[2])

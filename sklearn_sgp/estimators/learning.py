@@ -10,12 +10,13 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..data.rows import make_rows
 from ..engines.fingerprints import fingerprint
 from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
-from .chosen import fingerprints
+from .chosen import fingerprints, later_problem
 from .steps import HoldKernelOfOneClass, Learn, MoveMeans
 
 # Parameters that say how long learning goes on, and how it is told.
@@ -25,8 +26,8 @@ _HASHED_ROWS = 65_536
 _FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans
 
 
-def learn(estimator, fit, recipe, progress, clock):
-    """Run the steps of a recipe, and store what they learned."""
+def run_recipe(estimator, fit, recipe, progress, clock):
+    """Run the steps of a recipe, tell callbacks of them, and store what they learned."""
     progress.begin()
     mark = mark_of(estimator, fit)
     fit = replace(fit, trace=Trace(clock))
@@ -48,7 +49,11 @@ def learn(estimator, fit, recipe, progress, clock):
 
 
 def _attributes_now(estimator, fit, recipe, parameters):
-    """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
+    """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows.
+
+    The steps of ``learn`` run once more, with some rows and all parameters held: so they are asked
+    of every kind of fit in one way. They are silent, and there is nothing for them to learn.
+    """
     problem, trace = fit.problem, fit.problem.trace
     start, rows = trace.start or problem.start, problem.rows
     sample = rows.fixed_subset(estimator.init_size)
@@ -97,6 +102,25 @@ def store(estimator, fitted, weight, trace=None):
     if trace is not None:
         attributes |= trace_attributes(trace, fitted.targets, weight)
     set_attributes(estimator, attributes)
+
+
+# ---- Later batches of independent rows and of blocks; those of streams: `streaming`
+
+
+def with_later_rows(estimator, engine, rows, clock, learns=True):
+    """Add the rows of a later batch to a fit, and to the one that its mean is told with."""
+    before = estimator._fitted
+    fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
+
+    def joined(reference):
+        y, labels = before.targets.unwarped(rows.y), rows.labels
+        own = make_rows(rows.X, y, rows.observations, reference.targets, labels)
+        problem = later_problem(estimator, own, clock, learns)
+        added = engine.add(reference, replace(problem, start=reference.start))
+        predictor = added.predictor.ready()
+        return replace(added, predictor=predictor, targets=reference.targets)
+
+    return replace(fitted, told_mean=before.told_mean.mapped(joined))
 
 
 def store_batch(estimator, fitted, targets):

@@ -195,20 +195,20 @@ def svgp_classifier(estimator, previous, classes):
 
 def anytime_classifier(estimator, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    steps = [HoldKernelOfOneClass(), Learn()]
+    learn = [HoldKernelOfOneClass(), Learn()]
     if by_regressions(estimator):
         previous = as_regressions(previous)
         encode = EncodeAsRegressions(estimator, classes, merges)
         if uses_near_rows(estimator):
             if estimator.likelihood == estimator.alpha_epsilon == "auto":
-                steps.append(SitesIfBetter(PoseProblem(estimator)))
-            steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
+                learn.append(SitesIfBetter(PoseProblem(estimator)))
+            learn.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
     else:
         likelihood_of = partial(near_class_likelihood, estimator.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
-        steps.append(CalibrateSites())
+        learn.append(CalibrateSites())
     engine = ChooseEngine(partial(in_blocks, estimator, previous))
-    return Recipe([encode, engine, PoseProblem(estimator, previous=previous)], steps)
+    return Recipe([encode, engine, PoseProblem(estimator, previous=previous)], learn)
 
 
 def streaming_classifier(estimator, engine, initial):

@@ -13,7 +13,7 @@ from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .labels import checked_labels, later_rows
-from .learning import learn, store_batch
+from .learning import run_recipe, store_batch
 from .validation import rows_of_weight
 
 
@@ -355,7 +355,7 @@ class SVGPClassifier(SGPClassifier):
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
 

@@ -90,7 +90,6 @@ class Trace:
         self.stopped = False
         # returns the q(u) at which a model amid the fit begins: see `variational.base`
         self.known_now = None
-        self.reached = None  # what the last ascent came to, if its objective is one of all rows
         self.keeps_doubts = False  # whether a later step judges bands and tells of them
         self.kept_doubt = ""
 

@@ -47,10 +47,8 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
 
     Returns
     -------
-    parameters : Parameters
-    n_iter, n_steps : int
-    cut_by : str or None
-        See `engines.base.Fitted`.
+    run : Run
+        Its iterations are those of all stages.
     """
     settings, trace, n_rows = problem.settings, problem.trace, len(problem.rows)
     order = problem.rng.permutation(len(blocks))
@@ -68,7 +66,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
         blocks, order = anew, problem.rng.permutation(len(anew))
         few = _whole_blocks(blocks, order, 1)  # those of the first stage are gone
     elif len(few) == len(blocks):
-        return run.parameters, run.n_iter, 0, run.cut_by
+        return run
     sizes, n_iter = refinement_sizes(n_rows, init_size), run.n_iter
     for size in sizes:
         if trace.stopped:
@@ -81,7 +79,7 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
         begin, most = run.parameters, settings.max_iter
         run = ascend_blocks(problem, plan.objective, few, begin, most, seconds, budget, copies)
         n_iter += run.n_iter
-    return run.parameters, n_iter, 0, run.cut_by
+    return run._replace(n_iter=n_iter)
 
 
 def _evaluation_seconds(problem, objective, sample, budget):
@@ -107,16 +105,16 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
     first = ascend_blocks(problem, bound, chunks, start, limit, seconds)
     few = _evaluable(sample, budget.left(), seconds_each)  # the rows may have left more
     if problem.trace.stopped:
-        return first.parameters, first.n_iter, 0, first.cut_by
+        return first
     if len(few) < min(_LEAST_BLOCKS, len(sample)):
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
             "blocks: kernel, noise and inducing inputs are learned by the variational bound, which "
             "finds no structure within blocks. Raise max_time or lower block_size."
         )
-        return first.parameters, first.n_iter, 0, first.cut_by
+        return first
     run = ascend_blocks(problem, objective, few, first.parameters, limit, budget.left(), budget)
-    return run.parameters, first.n_iter + run.n_iter, 0, run.cut_by
+    return run._replace(n_iter=first.n_iter + run.n_iter)
 
 
 def _evaluable(sample, seconds, seconds_each):
@@ -143,16 +141,15 @@ def _warm_start(problem, objective, sample, seconds, budget):
     names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]
     names += [f"random ({k + 1})" for k in range(len(starts) - len(names))]
     tried = compare("start", zip(names, starts, strict=True), run, problem.trace)
-    best, n_iter = tried[0].result, sum(one.result.n_iter for one in tried)
-    cut_by = best.cut_by
+    best = last = tried[0].result
+    n_iter = sum(one.result.n_iter for one in tried)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        second = ascend_blocks(
+        last = ascend_blocks(
             problem, objective, sample, best.parameters, max_iter - trial, left, budget
         )
-        best, cut_by = better(problem.space, best, second), second.cut_by
-        n_iter += second.n_iter
-    return best._replace(n_iter=n_iter, cut_by=cut_by)
+        best, n_iter = better(problem.space, best, last), n_iter + last.n_iter
+    return last._replace(parameters=best.parameters, value=best.value, n_iter=n_iter)
 
 
 def _whole_blocks(blocks, order, n_rows):
@@ -212,8 +209,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
             )
             options |= {"max_iter": runs.left, "scale": scale}
             runs.add(*ascend_lbfgs(evidence, problem.space, runs.parameters, **options))
-    problem.trace.reached = runs.value if n_rows == len(problem.rows) else None
-    return runs.result()
+    return runs.result(n_rows == len(problem.rows))
 
 
 def _exact_and_held(problem, objective, sample, start, copies):

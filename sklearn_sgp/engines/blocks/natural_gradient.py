@@ -19,6 +19,7 @@ from ...factors.block_sums import block_gradient_sums, block_sums
 from ...factors.passes import Pieces
 from ...gp.posterior import Posterior
 from ...optimize.adam import Adam, adam_step
+from ..ascent import Run
 from .schedules import Constant
 
 
@@ -116,11 +117,9 @@ def learn_stochastic(problem, plan, blocks, budget):
 
     Returns
     -------
-    parameters : Parameters
-    n_iter, n_steps : int
-        Epochs and steps.
-    cut_by : str or None
-        See `engines.base.Fitted`.
+    run : Run
+        Its iterations are epochs.
+    n_steps : int
     """
     settings, space, trace = problem.settings, problem.space, problem.trace
     parameters = problem.start.parameters
@@ -135,7 +134,7 @@ def learn_stochastic(problem, plan, blocks, budget):
         settings.n_jobs,
     )
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
-    plateau, values, epoch, cut_by = problem.plateau(), [], 1, None
+    plateau, values, epoch, mean, cut_by = problem.plateau(), [], 1, -np.inf, None
     trace.begin("stochastic steps")
     for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
@@ -157,4 +156,4 @@ def learn_stochastic(problem, plan, blocks, budget):
             if stop or epoch > settings.max_iter:
                 cut_by = "max_iter" if plateau.is_gaining and not stop else None
                 break
-    return parameters, epoch - 1, ascent.n_steps, cut_by
+    return Run(parameters, mean, epoch - 1, cut_by), ascent.n_steps

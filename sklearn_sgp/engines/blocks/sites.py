@@ -51,7 +51,6 @@ class SitesInBlocks:
         budget, start, n_iter, cut_by = Budget(problem.trace.clock), problem.start, 0, None
         parameters, plan = start.parameters, replace(self.plan, continues=False)
         likelihood, n_jobs = start.likelihood, problem.settings.n_jobs
-        problem.trace.reached = None
         if problem.learns:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)

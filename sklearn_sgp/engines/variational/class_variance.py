@@ -71,7 +71,7 @@ def from_regressions(problem, budget, learn):
     except NotPositiveDefiniteError:  # huge weights: the softmax says more of them
         return learn(problem, budget)
     problem = replace(problem, start=easier.start)
-    problem.trace.reached = None  # it is no bound of the softmax
+    run = run._replace(reached=None)  # it is no bound of the softmax
     if problem.trace.stopped:
         return problem, run
     problem.trace.begin(_SEARCH)

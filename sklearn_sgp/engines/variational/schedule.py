@@ -16,7 +16,6 @@ from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
 from ..ascent import Run, ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
-from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
 from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions
@@ -45,13 +44,6 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 _LAST = "q(u)"
 
 
-def fit(problem):
-    """Run the stages that ``optimizer`` asks for and the exact finish; warn of weak spots."""
-    problem, fitted = run(problem)
-    warn_of_weak_spots(problem, fitted)
-    return fitted
-
-
 def run(problem):
     """Run the stages that ``optimizer`` asks for, then the exact finish.
 
@@ -62,7 +54,6 @@ def run(problem):
     fitted : Fitted
     """
     given, trace, budget = problem.start.parameters, problem.trace, Budget(problem.trace.clock)
-    trace.reached = None  # by a fit before
     trace.known_now = lambda: problem.inference.known
     budget.keep_for_finish(_finish_seconds(problem, given, budget))
     learned, n_steps = Run(given, -np.inf, 0), 0
@@ -79,8 +70,7 @@ def run(problem):
                 found, learned = learn_from_starts(found, found.rows.resident(), budget.left())
             else:
                 found, learned = _auto(found, budget)
-        problem = units.again(problem, found)
-        learned = learned._replace(parameters=units.learned(learned.parameters))
+        problem, learned = units.again(problem, found), units.run_again(learned)
         trace.known_now = lambda: problem.inference.known
     return problem, _final_posterior(problem, learned, budget, n_steps)
 
@@ -199,7 +189,7 @@ def _final_posterior(problem, learned, budget, n_steps):
         found = problem.inference.posterior(prior, parameters, used, settings.n_jobs, seconds)
         return prior, *found
 
-    prior, posterior, objective, scalars = best_of_priors(find, problem, parameters)
+    prior, posterior, objective, scalars = best_of_priors(find, problem, learned)
     posterior.warm_cache()
     trace.add(objective, lambda: parameters)
     is_whole = len(used) == len(rows)

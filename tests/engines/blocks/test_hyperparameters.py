@@ -27,8 +27,11 @@ def local_problem(rng, **settings):
     return problem, Blocks(problem.rows, np.argsort(np.argsort(X[:, 0])) // 75)
 
 
-def learned(problem, blocks, model, run=learn_on_sample, **options):
-    return run(problem, plan_of(model, **options), blocks, Budget(problem.trace.clock))
+def learned(problem, blocks, model, learn=learn_on_sample, **options):
+    """Parameters, iterations and steps."""
+    result = learn(problem, plan_of(model, **options), blocks, Budget(problem.trace.clock))
+    run, n_steps = (result, 0) if learn is learn_on_sample else result
+    return run.parameters, run.n_iter, n_steps
 
 
 def evidence(parameters, problem, blocks, model):
@@ -55,7 +58,7 @@ def test_learning_follows_the_objective_of_the_model(toy, model):
     """The trace ends at the evidence of all blocks, for SoR and DTC at the variational bound."""
     problem = problem_of(*toy, LABELS, optimizer="lbfgs")
     blocks, objective = Blocks(problem.rows, LABELS), plan_of(model).objective
-    parameters, n_iter, n_steps, _ = learned(problem, blocks, model)
+    parameters, n_iter, n_steps = learned(problem, blocks, model)
     found = evidence(parameters, problem, blocks, objective)
     assert found > evidence(problem.start.parameters, problem, blocks, objective) + 1.0
     assert_allclose(max(problem.trace.objectives), found, rtol=1e-6)
@@ -69,7 +72,7 @@ def test_steps_of_a_few_blocks_raise_the_evidence(toy, model):
         *toy, LABELS, optimizer="adam", learning_rate=0.05, natural_step=0.5, n_iter_no_change=20
     )
     blocks, objective = Blocks(problem.rows, LABELS), plan_of(model).objective
-    parameters, n_iter, n_steps, _ = learned(problem, blocks, model, learn_stochastic, per_step=2)
+    parameters, n_iter, n_steps = learned(problem, blocks, model, learn_stochastic, per_step=2)
     assert n_iter == len(problem.trace.objectives) and n_steps == 2 * n_iter
     gain = evidence(parameters, problem, blocks, objective)
     gain -= evidence(problem.start.parameters, problem, blocks, objective)

@@ -75,7 +75,7 @@ def test_inputs_are_held_until_a_run_has_converged(case, trace):
     assert runs.moves(gradient)["Z"].all()
     runs.add(case.parameters, -2.0, 10, None)
     assert runs.is_over
-    assert runs.result()[1:3] == (-2.0, 30)
+    assert runs.result(True)[1:3] == (-2.0, 30)
 
 
 @pytest.mark.parametrize("cut_by", ["max_iter", "max_time"])
@@ -97,7 +97,7 @@ def test_the_better_run_is_kept(case, trace):
     assert runs.delta > 5.0 * first
     runs.add(case.parameters, -4.0, 5, None)
     assert runs.is_over
-    assert runs.result()[:3] == (moved, -3.0, 10)
+    assert runs.result(True)[:3] == (moved, -3.0, 10)
 
 
 def test_the_prior_of_parameters_counts(case):
