@@ -47,7 +47,7 @@ def _part(rows):
 
 
 class Run(NamedTuple):
-    """What runs of L-BFGS have come to.
+    """Hold what runs of L-BFGS have come to.
 
     Parameters
     ----------

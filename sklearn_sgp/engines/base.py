@@ -131,6 +131,11 @@ class Start:
         return not np.ndim(self.parameters.log_noise) or bool(split_noise(self.kernel)[1])
 
     @property
+    def has_equal_noise(self):
+        """True if the noise is Gaussian, and the same in all rows."""
+        return getattr(self.likelihood, "has_equal_noise", False)  # it may have another base
+
+    @property
     def in_proportion(self):
         """True if length scales of the columns are learned in a common proportion."""
         return self.space.learns("theta") and len(self.space.group("theta").shared) > 0

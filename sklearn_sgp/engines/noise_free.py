@@ -11,7 +11,6 @@ import numpy as np
 
 from ..kernels._length_scales import variance_mask
 from ..kernels._white_noise import DEFAULT_BOUNDS
-from ..likelihoods._names import has_equal_noise
 
 # The default bound of the noise variance, in units of the targets' variance.
 LEAST_BY_DEFAULT = DEFAULT_BOUNDS[0]
@@ -40,7 +39,7 @@ def with_room(start, near):
     near : bool
         Whether predictions are from near rows beside inducing inputs.
     """
-    if not has_equal_noise(start.likelihood):
+    if not start.has_equal_noise:
         return start
     more = _MORE_NEAR_ROWS if near else _MORE_VARIANCE
     return replace(

@@ -34,7 +34,6 @@ from ..kernels._length_scales import (
 from ..kernels._white_noise import fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_leaves, category_slots, of_known_categories
-from ..likelihoods._names import has_equal_noise
 from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from .ascent import FEW_ROWS
@@ -172,7 +171,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
-    is_plain = has_equal_noise(likelihood)
+    is_plain = getattr(likelihood, "has_equal_noise", False)
     of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors

@@ -77,12 +77,6 @@ def needs_row_noise(likelihood):
     return takes_row_noise(likelihood) and not has_expected_log_density(likelihood)
 
 
-def has_equal_noise(likelihood):
-    """Return True if the noise is Gaussian, and the same in all rows."""
-    precision = likelihood.row_precision
-    return likelihood.conjugate and precision is not None and not precision.differs
-
-
 def has_expected_log_density(likelihood):
     """Return True if a likelihood defines its expectation, or a log density of which it follows."""
     return _defines(likelihood, "expected_log_density") or _defines(likelihood, "log_density")

@@ -324,6 +324,38 @@ def test_missing_parts_are_named_where_they_are_needed(fitted):
         fitted["fit"].predict(ROWS, return_cov=True)
 
 
+class WithoutBase:
+    """Has what `Poisson` has and every likelihood must have, and derives from no base."""
+
+    asked = (
+        "conjugate identity_mean has_noise scales_targets natural_step shift_invariant max_classes "
+        "needs_all_targets allows_outliers n_latent check_targets theta theta_bounds covariance "
+        "expected_log_density moments log_predictive_density quantiles draw"
+    ).split()
+
+    def __getattr__(self, name):
+        if name in self.asked:
+            return getattr(Poisson(), name)
+        raise AttributeError(name)
+
+    def initialized(self, y, weight):
+        return self
+
+    def with_theta(self, theta):
+        return self
+
+
+@pytest.mark.filterwarnings("ignore:Intervals of 90%", "ignore:max_iter")
+def test_a_likelihood_may_derive_from_no_base(counts):
+    """The interface is enough, with the default kernel: it fits as `Poisson` does."""
+    X, y, _ = (part[:100] for part in counts)
+    own, poisson = (
+        SVGPRegressor(likelihood=one, n_inducing=8, max_iter=3, random_state=0).fit(X, y)
+        for one in (WithoutBase(), Poisson())
+    )
+    assert_allclose(own.predict(ROWS), poisson.predict(ROWS))
+
+
 def test_scores_in_the_middle_of_a_fit(counts):
     """scikit-learn's ScoringMonitor logs scores of this likelihood's means that become better."""
     callback = pytest.importorskip("sklearn.callback")

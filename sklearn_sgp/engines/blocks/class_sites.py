@@ -108,7 +108,7 @@ class LabelsHeldOut:
 
 
 class SitesHeldOut:
-    """What sites say of labels that are held out.
+    """Judges kernels of sites by labels that are held out.
 
     They begin where they ended at the parameters before, whoever asked for these.
 

@@ -88,7 +88,7 @@ def nothing_known():
 
 
 class ClosedForm:
-    """What every inference answers whose q(u) has a closed form: no run begins at another one."""
+    """Base of inferences whose q(u) has a closed form: no run begins at another one."""
 
     known = None
 
