@@ -180,7 +180,7 @@ def test_the_gradient_of_the_bound_is_that_of_its_values(counts, likelihood):
     start = make_parameters(ConstantKernel(1.5) * RBF(0.9), Z, 1.0, likelihood=likelihood.theta)
     space = make_space(2, np.ones(1), noise=False, n_likelihood=len(likelihood.theta))
     inference = inference_for(likelihood, 1, 1e-13)
-    space, objective = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
+    space, objective, _ = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
 
     def value(x):
         return objective(space.unpack(x, start))[0]

@@ -56,7 +56,7 @@ def space_of(*more):
 
 def objective_of(inference, parameters, rows, space=None, has_learned=False):
     space = space or space_of()
-    return inference.objective(space, parameters, rows, DELTA, has_learned, None, np.inf)
+    return inference.objective(space, parameters, rows, DELTA, has_learned, None, np.inf)[:2]
 
 
 def both():

@@ -127,7 +127,7 @@ def test_densities_are_of_other_rows_given_the_first(likelihood):
     parameters, inference = problem.start.parameters, problem.inference
     prior = problem.prior(parameters)
     q = inference.posterior(prior, parameters, rows, 1, np.inf)[0]
-    inference.keep_q(q, rows.total_weight)
+    inference = inference.knowing((q, rows.total_weight))
     mean, variance = q.mean_variance(others.X)
     noise = parameters.noise_variance
     each = inference.densities(prior, parameters, rows, others, 1)

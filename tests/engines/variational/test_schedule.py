@@ -112,7 +112,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
 
     def count(objective, space, start, *, max_iter, **options):
         seen.append((max_iter, space.group("Z").unit))
-        return start.with_values(), 0.0, max_iter
+        return start.with_values(), 0.0, max_iter, None
 
     monkeypatch.setattr(ascent, "ascend_lbfgs", count)
     rows = make_rows(100)
