@@ -14,7 +14,7 @@ from ..engines.blocks.class_sites import (
     is_worth_a_choice,
     with_temperature,
 )
-from ..engines.blocks.sites import SitesInBlocks
+from ..engines.blocks.sites import sites_of_all
 from ..engines.new_categories import with_spread_of_levels
 from ..likelihoods._names import sites_of_classes
 from ..optimize.choices import Tried, tell
@@ -45,31 +45,50 @@ class SitesIfBetter:
     def __call__(self, fit):
         if not _may_have_sites(fit):
             return fit
+        problem, clock = fit.problem, fit.problem.trace.clock
         try:
-            return self._better(fit)
+            began, compared = clock.elapsed(), self._compared(fit)
+            if compared is None:
+                return fit
+            own, best, other, sites = compared
+            if problem.learns and sites.are_of_two:
+                other, best = self._learned(other, sites, best, own.score)
+            name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began
+            best = replace(best, name=name, seconds=seconds)
+            is_better = best.score.mean > own.score.mean
+            if problem.learns and not sites.are_of_two:
+                is_better = best.score.is_better(own.score)
+            if is_better:
+                fitted, _ = sites_of_all(_held_at(other.problem, best.result), other.engine.plan)
+                if fitted.interrupted:
+                    raise KeyboardInterrupt
+            tell("labels", [own, best], best if is_better else own, problem.trace)
+            return _instead_of(fit, other, fitted, sites) if is_better else fit
         except KeyboardInterrupt:
             return replace(fit, fitted=replace(fit.fitted, interrupted=True))
         except NotPositiveDefiniteError:  # where others could be found: no candidate
             return fit
 
-    def _better(self, fit):
-        problem, fitted, trace = fit.problem, fit.fitted, fit.problem.trace
-        began, held_out = trace.clock.elapsed(), LabelsHeldOut(problem, fitted.parameters)
+    def _compared(self, fit):
+        """Try regressions, and sites near their kernel; None where nothing is worth a choice.
+
+        Returns
+        -------
+        own, best : Tried
+            Regressions, and sites at the best parameters.
+        other : Fit
+            With the problem of sites.
+        sites : SitesHeldOut
+        """
+        problem, fitted = fit.problem, fit.fitted
+        held_out = LabelsHeldOut(problem, fitted.parameters)
         score = held_out.of_regressions(problem.rows, fitted.parameters, fitted.start.likelihood)
         if not is_worth_a_choice(score):
-            return fit
-        other, of_two = _with_sites(fit), len(fit.targets.classes) == 2
+            return None
+        other, own = _with_sites(fit), Tried("regressions of the labels", None, score, 0.0)
         sites = SitesHeldOut(held_out, other.problem)
-        best = sites.best(climbs=problem.learns and (held_out.is_of_all or not of_two))
-        if problem.learns and of_two:
-            other, best = self._learned(other, sites, best, score)
-        of_many = problem.learns and not of_two
-        is_better = best.score.is_better(score) if of_many else best.score.mean > score.mean
-        own = Tried("regressions of the labels", None, score, 0.0)
-        tried = Tried(_SITES[of_two], None, best.score, trace.clock.elapsed() - began)
-        again = _fitted_at(other, best.result) if is_better else None
-        tell("labels", [own, tried], tried if is_better else own, trace)
-        return _instead_of(fit, other, again, sites) if is_better else fit
+        climbs = problem.learns and (held_out.is_of_all or not sites.are_of_two)
+        return own, sites.best(climbs), other, sites
 
     def _learned(self, other, sites, best, of_regressions):
         """Learn the kernel of two classes by the evidence of sites; keep it if labels prefer it.
@@ -85,20 +104,9 @@ class SitesIfBetter:
             problem = _apart(self.pose(other).problem)
             start, found = sites.anew(problem, other.engine.plan, of_regressions)
             begun = replace(other, problem=replace(problem, start=start, trace=trace))
-        is_better = found.score.mean > before.score.mean
-        tell("sites: kernel", [before, found], found if is_better else before, trace)
-        return (begun, found) if is_better else (other, best)
-
-
-def _fitted_at(other, parameters):
-    """Return the `Fitted` of sites of all rows at some parameters, which are held."""
-    problem = _apart(other.problem)
-    settings = replace(problem.settings, optimizer=None)
-    start = replace(problem.start, parameters=parameters)
-    fitted = SitesInBlocks(other.engine.plan).fit(replace(problem, start=start, settings=settings))
-    if fitted.interrupted:
-        raise KeyboardInterrupt
-    return fitted
+        taken = max(before, found, key=lambda one: one.score.mean)  # the first of equal ones
+        tell("sites: kernel", [before, found], taken, trace)
+        return (begun, found) if taken is found else (other, best)
 
 
 def _instead_of(fit, other, fitted, sites):
@@ -109,7 +117,7 @@ def _instead_of(fit, other, fitted, sites):
     start = replace(other.problem.start, alternatives=(regressions,))
     n_iter, n_steps = before.n_iter + fitted.n_iter, before.n_steps + fitted.n_steps
     fitted = replace(fitted, start=start, n_iter=n_iter, n_steps=n_steps)
-    if problem.learns and len(fit.targets.classes) == 2:
+    if problem.learns and sites.are_of_two:
         fitted = sites.calibrated(fitted)
     # callbacks that ask for a model see the regressions, by whose recipe they make it
     problem.trace.add(fitted.objective, lambda: before.parameters)
@@ -162,6 +170,12 @@ def _with_sites(fit):
 def _apart(problem):
     """Return a problem with a trace of its own: objectives of regressions are others."""
     return replace(problem, trace=Trace(Clock()))
+
+
+def _held_at(problem, parameters):
+    """Return a problem apart whose kernel is held at some parameters."""
+    start, settings = replace(problem.start, parameters=parameters), problem.settings
+    return replace(_apart(problem), start=start, settings=replace(settings, optimizer=None))
 
 
 def _may_have_sites(fit):

@@ -122,6 +122,7 @@ class SitesHeldOut:
     def __init__(self, held_out, problem):
         likelihood = problem.start.likelihood
         self.problem, self.held_out = problem, held_out
+        self.are_of_two = has_one_function(likelihood)  # classes
         self.y, self.weight = held_out.labels(problem.rows)
         self.sites = NearSites(
             held_out.pieces(problem.rows), likelihood, held_out.n_jobs, sweeps=_SWEEPS
