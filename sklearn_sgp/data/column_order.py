@@ -9,7 +9,7 @@ import numpy as np
 # Digits of a shape that count: those of two columns of the same numbers in other units differ by
 # rounding, which shall not order them.
 _SHAPE_DIGITS = 6
-# What values of a column may differ by that are one value, as a share of the largest.
+# What values of a column may differ by that are one value, as a share of their size.
 _REACH_OF_ROUNDING = 1e-12
 
 
@@ -34,7 +34,7 @@ def column_order(X):
     halves = 0.5 * np.sort(np.asarray(X, dtype=np.float64), axis=0)
     away = halves - halves[len(halves) // 2]  # sums of sorted numbers are the same to the last bit
     largest = np.abs(away[[0, -1]]).max(axis=0)
-    constant = are_constant(largest, halves)
+    constant = are_constant(largest, np.abs(halves).max(axis=0))
     away /= np.where(largest > 0.0, largest, 1.0)
     away -= away.mean(axis=0)
     unit = np.sqrt((away**2).mean(axis=0))
@@ -43,16 +43,17 @@ def column_order(X):
     return np.lexsort([*(np.round(shape, _SHAPE_DIGITS) for shape in shapes), constant])
 
 
-def are_constant(reach, X):
+def are_constant(reach, size):
     """Return which columns have one value, up to rounding.
 
     Parameters
     ----------
     reach : ndarray of shape (d,)
         How far their values lie apart: a range, or a deviation.
-    X : ndarray of shape (n, d)
+    size : ndarray of shape (d,)
+        How large they are: the largest, or their mean.
     """
-    return reach <= _REACH_OF_ROUNDING * np.abs(X).max(axis=0)
+    return reach <= _REACH_OF_ROUNDING * size
 
 
 def sorted_rows(X, n_inputs):

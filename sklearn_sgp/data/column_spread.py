@@ -4,6 +4,7 @@ import numpy as np
 
 from .._sampling import fixed_index
 from .._warnings import warn_caller
+from .column_order import are_constant
 from .rows import each_weight
 from .scaling import unit_of
 from .winsorize import MAD
@@ -28,7 +29,12 @@ def column_mean_std(X, weight):
 
 
 def column_mean_spread(X, weight):
-    """Compute weighted mean and standard deviation of the columns; 0 for a constant column.
+    """Compute weighted mean and standard deviation of the columns; 0 for a constant column."""
+    return column_summary(X, weight)[:2]
+
+
+def column_summary(X, weight):
+    """Compute the same, and which columns have numbers beside which all others are alike.
 
     Where far numbers alone make the deviation, they count as the last near ones (`near_ends`): one
     of 1e5 among a hundred of about 1 is no unit, as in it the others are one and the same.
@@ -42,10 +48,11 @@ def column_mean_spread(X, weight):
         X, weight = X[index], None if weight is None else weight[index]
     if weight is not None and not weight.any():
         weight = None
-    mean, std = _mean_std(X, weight, near_ends(X, weight))
+    ends, is_blinded = _ends_and_blinded(X, weight)
+    mean, std = _mean_std(X, weight, ends)
     first = np.asarray(X[:1], dtype=np.float64)[0]
-    constant = std <= 1e-12 * np.abs(mean)
-    return np.where(constant, first, mean), np.where(constant, 0.0, std)
+    constant = are_constant(std, np.abs(mean))
+    return np.where(constant, first, mean), np.where(constant, 0.0, std), is_blinded
 
 
 def near_ends(X, weight):
@@ -53,31 +60,24 @@ def near_ends(X, weight):
 
     Infinities are those of columns in which no far numbers make the deviation.
     """
+    return _ends_and_blinded(X, weight)[0]
+
+
+def _ends_and_blinded(X, weight):
+    """Return `near_ends`, and a mask of columns whose far numbers are too far even for these."""
     ends = _ends_within_reach(X, weight)
     if ends is None:
-        return None
-    std, near_std = _stds(X, weight, ends)
+        return None, np.zeros(X.shape[1], dtype=bool)
+    std, near_std = _mean_std(X, weight)[1], _mean_std(X, weight, ends)[1]
     is_far = (std > _DOMINATED * near_std) & (std < _TOO_FAR * near_std)
-    return [np.where(is_far, end, sign * np.inf) for end, sign in zip(ends, (-1, 1), strict=True)]
+    is_blinded = (std > 0.0) & (std >= _TOO_FAR * near_std)
+    infinite = -np.inf, np.inf
+    return [np.where(is_far, *pair) for pair in zip(ends, infinite, strict=True)], is_blinded
 
 
-def _stds(X, weight, ends):
-    """Return deviations of the columns, of all numbers and of those brought to some ends."""
-    return _mean_std(X, weight)[1], _mean_std(X, weight, ends)[1]
-
-
-def _too_far_columns(X):
-    """Return columns in which some numbers are so far that the others are alike beside them."""
-    ends = _ends_within_reach(X, None)
-    if ends is None:
-        return np.zeros(0, dtype=int)
-    std, near_std = _stds(X, None, ends)
-    return np.flatnonzero((std > 0.0) & (std >= _TOO_FAR * near_std))
-
-
-def warn_of_far_inputs(rows):
-    """Warn of numbers beside which all others of their column are alike."""
-    columns = [] if rows.live_elsewhere else _too_far_columns(rows.X)
+def warn_of_far_inputs(is_blinded):
+    """Warn of numbers beside which all others of their column are alike: see `column_summary`."""
+    columns = np.flatnonzero(is_blinded)
     if len(columns):
         warn_caller(
             "Numbers of a column of X should be of one size. Got some that are more than a million "

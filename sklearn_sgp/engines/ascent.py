@@ -4,6 +4,7 @@ Whatever comes later, what is returned is the best that was seen.
 """
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,32 @@ def _part(rows):
     return f"{len(rows)} rows"
 
 
+class Run(NamedTuple):
+    """Hold what runs of L-BFGS have come to.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        The best.
+    value : float
+        The objective there.
+    n_iter : int
+    cut_by : str or None
+        What cut the last one short: "max_iter", "max_time" or `SINGULAR`.
+    known : tuple or None
+        The q(u) at which the next run begins: see `variational.base.LearningInference`.
+    reached : float or None
+        What the last one came to, if its objective is one of all rows.
+    """
+
+    parameters: object
+    value: float
+    n_iter: int
+    cut_by: str | None = None
+    known: object = None
+    reached: float | None = None
+
+
 def lbfgs_memory(is_exact):
     """Return the option of L-BFGS that differs for the evidence of the exact process."""
     return {"memory": FEW_PAIRS} if is_exact else {}
@@ -56,8 +83,7 @@ def merit(space, result):
     Parameters
     ----------
     space : ParameterSpace
-    result : tuple of Parameters and float
-        And more, which is not looked at.
+    result : Run
     """
     return space.merit(*result[:2])
 
@@ -106,7 +132,7 @@ class Ascents:
     def __init__(self, space, start, max_iter, trace, held=None, settings=None, is_exact=False):
         self.space, self.trace, self.held, self.settings = space, trace, held, settings
         self.is_exact = is_exact
-        self.parameters, self.value, self.n_iter = start, -np.inf, 0
+        self.parameters, self.value, self.n_iter, self.cut_by = start, -np.inf, 0, None
         self.delta = None if settings is None else settings.prior(start).delta
         self.left, self.is_over = max_iter, False
 
@@ -116,37 +142,38 @@ class Ascents:
             return gradient
         return type(gradient)(gradient, Z=np.where(self.held[:, None], 0.0, gradient["Z"]))
 
-    def add(self, parameters, value, n_iter):
+    def add(self, parameters, value, n_iter, cut_by):
         """Take what a run has come to, and see whether another one follows."""
-        first, second = self.result, (parameters, value)
+        first, second = (self.parameters, self.value), (parameters, value)
         is_first, expected = self.value == -np.inf, self.space.expected
         gain = value - self.value + expected.value(parameters) - expected.value(self.parameters)
         self.parameters, self.value = second if is_first else better(self.space, first, second)[:2]
         self.n_iter, self.left = self.n_iter + n_iter, self.left - n_iter
+        self.cut_by = cut_by
         may_go_on = self.left > 0 and not self.trace.stopped
-        gains = self.is_exact and gain > EXACT_TOL and self.trace.cut_by is None
+        gains = self.is_exact and gain > EXACT_TOL and cut_by is None
         self.is_over = not (may_go_on and (gains or self._frees_inputs() or self._raises_jitter()))
 
     def _frees_inputs(self):
-        is_next = self.held is not None and self.trace.cut_by is None
+        is_next = self.held is not None and self.cut_by is None
         self.held = None if is_next else self.held
         return is_next
 
     def _raises_jitter(self):
-        if self.settings is None or self.trace.cut_by != SINGULAR:
+        if self.settings is None or self.cut_by != SINGULAR:
             return False
         prior = self.settings.prior_above(self.parameters, self.delta)
         self.delta = self.delta if prior is None else prior.delta
         return prior is not None
 
-    @property
-    def result(self):
-        """Parameters, value and the iterations of all runs."""
-        return self.parameters, self.value, self.n_iter
+    def result(self, of_all_rows, known=None):
+        """Return the `Run` that all of them were; ``known`` as it has it."""
+        reached = self.value if of_all_rows else None
+        return Run(self.parameters, self.value, self.n_iter, self.cut_by, known, reached)
 
 
 def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_short=False):
-    """Follow the bound of some rows, scaled to all; return parameters, value and iterations.
+    """Follow the bound of some rows, scaled to all; return a `Run`.
 
     Parameters
     ----------
@@ -166,11 +193,12 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
     held = inputs_at_kinks(problem.space, parameters, rows)
     runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
 
+    inference = problem.inference
     with blas_threads_for(len(rows) if problem.is_exact else 0):
         while not runs.is_over:
             has_learned = runs.parameters is not problem.start.parameters
             options = runs.delta, has_learned, settings.n_jobs, deadline
-            space, bound = problem.inference.objective(
+            space, bound, trace.known_now = inference.objective(
                 problem.space, runs.parameters, rows, *options
             )
             found = ascend_lbfgs(
@@ -187,10 +215,10 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 **lbfgs_memory(problem.is_exact),
             )
             runs.add(*found)
+            inference = inference.knowing(trace.known_now())
     if is_short:
         expect_ascent(trace, rows, parameters, 0)
-    trace.reached = runs.value if len(rows) == len(problem.rows) else None
-    return runs.result
+    return runs.result(len(rows) == len(problem.rows), inference.known)
 
 
 def _small_gain(problem, interim):
@@ -216,7 +244,7 @@ def _small_gain(problem, interim):
     return ends
 
 
-def best_of_priors(find, problem, parameters):
+def best_of_priors(find, problem, learned):
     """Return what is found with the last jitter, or with that of learning where that is better.
 
     With the last jitter, a smaller one, rounding may cost more than the jitter does.
@@ -225,11 +253,10 @@ def best_of_priors(find, problem, parameters):
     ----------
     find : callable
         ``find(prior)``: a tuple of the prior, the posterior, the objective and more.
-    parameters : Parameters
-        As learned.
+    learned : Run
     """
-    settings, reached = problem.settings, problem.trace.reached
-    found = find(settings.final_prior(parameters))
+    settings, reached = problem.settings, learned.reached
+    found = find(settings.final_prior(learned.parameters))
     if reached is None or found[2] >= reached - problem.plateau().tol:
         return found
-    return max(found, find(settings.prior(parameters)), key=lambda one: one[2])
+    return max(found, find(settings.prior(learned.parameters)), key=lambda one: one[2])

@@ -137,6 +137,11 @@ class Start:
         return not np.ndim(self.parameters.log_noise) or bool(split_noise(self.kernel)[1])
 
     @property
+    def has_equal_noise(self):
+        """True if the noise is Gaussian, and the same in all rows."""
+        return getattr(self.likelihood, "has_equal_noise", False)  # it may have another base
+
+    @property
     def in_proportion(self):
         """True if length scales of the columns are learned in a common proportion."""
         return self.space.learns("theta") and len(self.space.group("theta").shared) > 0
@@ -183,7 +188,7 @@ class Problem:
         From other weights of the same rows: its blocks may serve again.
     inputs_are_rows : bool
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
-    noise_differs : bool
+    has_row_noise : bool
         Whether noise of each row is learned from what is found.
     widths : ndarray of shape (n, t) or float
         Of the intervals that targets as scaled were rounded from; 0 where they were not.
@@ -199,7 +204,7 @@ class Problem:
     is_interim: bool = False
     before: object = None
     inputs_are_rows: bool = False
-    noise_differs: bool = False
+    has_row_noise: bool = False
     widths: object = 0.0
 
     @property
@@ -279,6 +284,9 @@ class Fitted:
     told_mean : predict.observations.OwnMean or CombinedMean
     unlike_rows : predict.observations.UnlikeRows
         Set when learning has ended.
+    cut_by : str or None
+        What ended learning while the objective rose: "max_iter", "max_time" or
+        `optimize.lbfgs.SINGULAR`.
     """
 
     start: Start
@@ -297,6 +305,7 @@ class Fitted:
     interrupted: bool = False
     told_mean: object = OWN_MEAN
     unlike_rows: UnlikeRows = NONE_UNLIKE
+    cut_by: str | None = None
 
     @property
     def merit(self):

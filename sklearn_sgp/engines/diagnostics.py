@@ -40,14 +40,14 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
         return
     warn_at_bounds(problem.start, result.parameters)
     warn_of_few_rows_for_frequencies(problem)
-    if trace.cut_by == "max_iter":
+    if result.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if _is_given(problem.start) and _has_left_out(problem.rows, result):
         warn_of_missed(problem, result, _left_out)
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    if not (likelihood.conjugate or result.noise.differs) and trace.cut_by in (None, "max_iter"):
+    if not (likelihood.conjugate or result.noise.differs) and result.cut_by in (None, "max_iter"):
         check_left_out(problem, result)
 
 
@@ -77,7 +77,7 @@ def warn_of_missed(problem, result, look, asks_reach=True):
         Returns some rows and what is predicted of them.
     """
     is_told = asks_reach and warn_of_no_reach(problem, result)
-    if not is_told and look is not None and problem.trace.cut_by is None:
+    if not is_told and look is not None and result.cut_by is None:
         warn_of_unexplained(*look(problem, result), result.likelihood)
 
 

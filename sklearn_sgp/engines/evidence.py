@@ -116,7 +116,8 @@ def _of_rows(fitted, parameters, rows, settings):
 
     def evaluate(delta):
         arguments = _SPACE, parameters, rows, delta, False, settings.n_jobs, np.inf
-        return inference.objective(*arguments)[1](parameters)
+        _, objective, _ = inference.objective(*arguments)
+        return objective(parameters)
 
     return evaluate, rows.total_weight
 

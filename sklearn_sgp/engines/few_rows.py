@@ -7,7 +7,6 @@ from scipy.special import ndtri, stdtrit
 
 from ..data.target_units import UNIT
 from ..kernels._length_scales import with_larger_variance
-from .noise_free import has_equal_noise
 from .start import shorter_start
 
 # With fewer rows nothing is learned: hyperparameters of 2 to 5 rows that explain these best had
@@ -48,7 +47,7 @@ def borne_out(start, rows):
 
 def _is_unsure(start, rows):
     by_default = "theta" in start.with_default_bounds and start.earlier is None
-    is_plain = has_equal_noise(start.likelihood) and not start.parameters.has_features
+    is_plain = start.has_equal_noise and not start.parameters.has_features
     of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
     return by_default and is_plain and of_numbers and rows.weights[1].sum() < ROWS_TO_LEARN
 

@@ -69,7 +69,7 @@ def _check(problem, fitted, rows, moments):
     rows, mean = rows.select(np.flatnonzero(known)), rows.shifted(mean)[known]
     variance = np.maximum(np.broadcast_to(variance, (len(known), mean.shape[1]))[known], 0.0)
     if hasattr(likelihood, "probabilities"):
-        if problem.trace.cut_by == "max_iter":
+        if fitted.cut_by == "max_iter":
             return  # more iterations are what such probabilities need, and that was said
         _check_classes(problem, likelihood, rows, mean, np.ascontiguousarray(variance))
     elif hasattr(likelihood, "is_inside"):
@@ -87,7 +87,7 @@ def _check_bands(problem, fitted, rows, mean, variance):
         other = "another likelihood" if wider is None else f"likelihood={wider!r}"
         problem.trace.doubt(
             f"Intervals of {_SHOULD_HOLD:.0%} should hold so many of the rows that are left out. "
-            f"Got {held:.0%}: standard deviations are too small. {_first(problem)}Take {other}, "
+            f"Got {held:.0%}: standard deviations are too small. {_first(fitted)}Take {other}, "
             "learn from more rows (init_size), or choose another kernel."
         )
 
@@ -112,9 +112,9 @@ def _check_classes(problem, likelihood, rows, mean, variance):
         )
 
 
-def _first(problem):
+def _first(fitted):
     """Return the cure that comes first where learning was cut short."""
-    return "Raise max_iter first. " if problem.trace.cut_by == "max_iter" else ""
+    return "Raise max_iter first. " if fitted.cut_by == "max_iter" else ""
 
 
 def _is_less(share, expected, variance):

@@ -39,7 +39,7 @@ def with_room(start, near):
     near : bool
         Whether predictions are from near rows beside inducing inputs.
     """
-    if not has_equal_noise(start.likelihood):
+    if not start.has_equal_noise:
         return start
     more = _MORE_NEAR_ROWS if near else _MORE_VARIANCE
     return replace(
@@ -54,9 +54,3 @@ def _widened(start, more):
     bounds = np.array(space.group("theta").bounds)
     bounds[variance_mask(start.parameters.expression), 1] += np.log(more)
     return replace(start, space=space.with_group("theta", bounds=bounds))
-
-
-def has_equal_noise(likelihood):
-    """Return whether the noise is Gaussian, and the same in all rows."""
-    precision = likelihood.row_precision
-    return likelihood.conjugate and precision is not None and not precision.differs

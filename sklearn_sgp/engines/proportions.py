@@ -99,7 +99,7 @@ def column_spreads(rows):
     X, weight = _sample(rows)
     away = np.abs(X - np.average(X, axis=0, weights=weight))
     largest = away.max(axis=0)
-    constant = are_constant(largest, X)
+    constant = are_constant(largest, np.abs(X).max(axis=0))
     away /= np.where(constant, np.inf, largest)
     fourth = np.average(away**4, axis=0, weights=weight)
     return np.where(constant, 1.0, largest * (fourth / _NORMAL) ** 0.25)
@@ -109,7 +109,7 @@ def column_ranges(rows):
     """Return largest less smallest value of each column, (d,); 1 for a constant column."""
     X, weight = _sample(rows)
     ranges = np.ptp(X if weight is None else X[weight > 0.0], axis=0)
-    return np.where(are_constant(ranges, X), 1.0, ranges)
+    return np.where(are_constant(ranges, np.abs(X).max(axis=0)), 1.0, ranges)
 
 
 def _sample(rows):

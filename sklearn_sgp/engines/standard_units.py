@@ -58,6 +58,9 @@ class GivenUnits:
     def again(self, problem, found):
         return found
 
+    def run_again(self, run):
+        return run
+
     def learned(self, parameters):
         return parameters
 
@@ -172,9 +175,13 @@ class StandardUnits:
         trace = problem.trace
         if trace.start is not None:
             trace.start = self.start_again(trace.start)
-        if trace.reached is not None:
-            trace.reached -= self.weight * np.log(self.target)
         return replace(found, rows=problem.rows, start=self.start_again(found.start))
+
+    def run_again(self, run):
+        """Return what has been learned, in units of the inputs."""
+        lost, reached = self.weight * np.log(self.target), run.reached
+        reached = None if reached is None else reached - lost
+        return run._replace(parameters=self.learned(run.parameters), reached=reached)
 
     def start_again(self, start):
         """Return a start in units of the inputs."""

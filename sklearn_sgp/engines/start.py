@@ -10,7 +10,7 @@ import numpy as np
 from .._warnings import warn_caller
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.checks import check_variance
-from ..data.column_spread import column_mean_spread, warn_of_far_inputs
+from ..data.column_spread import column_summary, warn_of_far_inputs
 from ..data.inducing import choose_inducing, given_inducing, with_more_inducing
 from ..data.missing import NO_MISSING
 from ..data.target_units import UNIT, TargetUnits
@@ -40,7 +40,7 @@ from .ascent import FEW_ROWS
 from .base import Start
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
-from .noise_free import expects_no_noise, has_equal_noise
+from .noise_free import expects_no_noise
 from .proportions import same_structure, with_proportions
 from .ties import prior_of
 from .variational.mixing import starting_mixing
@@ -124,8 +124,9 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     ValueError
         If kernel, noise or inducing inputs are not what they must be.
     """
-    center, spread = column_mean_spread(rows.X, rows.observations)
-    warn_of_far_inputs(rows)
+    center, spread, is_blinded = column_summary(rows.X, rows.observations)
+    if not rows.live_elsewhere:
+        warn_of_far_inputs(is_blinded)
     std = np.where(spread > 0.0, spread, 1.0)
     units = _target_units(rows, choices, likelihood)
     kernels = _kernels(rows, choices, likelihood, center, spread, previous, units)
@@ -170,7 +171,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
-    is_plain = has_equal_noise(likelihood)
+    is_plain = getattr(likelihood, "has_equal_noise", False)
     of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors

@@ -13,7 +13,7 @@ from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
 from .evidence import log_marginal_likelihood
 from .labels import checked_labels, later_rows
-from .learning import learn, store_blocks
+from .learning import run_recipe, store_blocks
 
 
 class AnytimeSGPClassifier(SGPClassifier):
@@ -463,7 +463,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         fit = block_plan.rows_in_blocks(self, *checked)
         recipe = recipes.anytime_classifier(self, previous, classes, block_plan.merges_rows(self))
         progress = FitProgress(self, *fit.for_callbacks(X, y, self._format))
-        learn(self, fit, recipe, progress, clock)
+        run_recipe(self, fit, recipe, progress, clock)
         chosen = self._more_attributes(self._fitted)
         if self.verbose and chosen:
             told = ", ".join(f"{name.rstrip('_')}={value:.3g}" for name, value in chosen.items())

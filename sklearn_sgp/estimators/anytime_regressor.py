@@ -10,8 +10,7 @@ from .chosen import check_same_parameters, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
-from .learning import learn, store_blocks
-from .mean_steps import with_later_rows
+from .learning import run_recipe, store_blocks, with_later_rows
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
@@ -450,7 +449,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         recipe = recipes.anytime_regressor(self, previous, merges, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
 
     def _add_rows(self, X, y, sample_weight):

@@ -74,7 +74,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def __sklearn_is_fitted__(self):
         return self._fitted is not None
 
-    def _kept(self):
+    def _saved_state(self):
         """Return the attributes that copies and saved estimators have."""
         state = self.__dict__.copy()
         if self._fitted is not None:
@@ -83,11 +83,11 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
     def __copy__(self):
         copied = type(self).__new__(type(self))
-        copied.__dict__.update(self._kept())
+        copied.__dict__.update(self._saved_state())
         return copied
 
     def __getstate__(self):
-        return with_version(self._kept())
+        return with_version(self._saved_state())
 
     # ---- What callbacks and `verbose` are told
 

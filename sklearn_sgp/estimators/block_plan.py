@@ -7,7 +7,7 @@ from ..likelihoods._names import (
     REGRESSION,
     has_log_density,
     regression_likelihood,
-    takes_row_precisions,
+    takes_row_noise,
 )
 from ..partitions.blocks import NeighboursChoice
 from ..partitions.chains import ChainChoice
@@ -76,7 +76,7 @@ def takes_many_classes(estimator):
 def check_noise(estimator):
     """Refuse noise that is neither Gaussian given a precision of each row, nor has sites."""
     likelihood = regression_likelihood(estimator.likelihood)
-    if likelihood.conjugate or takes_row_precisions(likelihood):
+    if likelihood.conjugate or takes_row_noise(likelihood):
         return
     if not has_log_density(likelihood):
         raise ValueError(

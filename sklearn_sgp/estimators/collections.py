@@ -15,9 +15,9 @@ from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
 from ..likelihoods._names import (
     classification_likelihood,
-    needs_row_precisions,
+    needs_row_noise,
     regression_likelihood,
-    takes_row_precisions,
+    takes_row_noise,
 )
 from ..optimize.momentum import STOCHASTIC
 from .block_plan import chosen_model
@@ -169,10 +169,9 @@ def _check_parameters(estimator):
 
 def _check_regression(estimator, likelihood):
     in_blocks = hasattr(estimator, "block_column")
-    is_apart = takes_row_precisions if in_blocks else needs_row_precisions
-    noise_apart = is_apart(likelihood)
+    asks_row_noise = takes_row_noise if in_blocks else needs_row_noise
     wrong = None
-    if noise_apart or estimator.likelihood == "auto":
+    if asks_row_noise(likelihood) or estimator.likelihood == "auto":
         wrong = f"likelihood={estimator.likelihood!r}, whose noise differs from row to row"
     elif in_blocks and not likelihood.conjugate:
         wrong = f"likelihood={estimator.likelihood!r} in blocks, which SVGPRegressor takes"

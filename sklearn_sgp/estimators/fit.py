@@ -33,10 +33,14 @@ class Fit:
         Where these are among the merged ones; None for where they were.
     targets : Targets, ClassLabels or ClassTargets
         Encodes the targets of later batches.
-    first : object
-        The problem with the same noise for all rows, before that of each row, and what was learned.
-    sites : object
-        What may take the place of regressions of labels.
+    likelihood : Likelihood
+        What the user asked for, for targets as they are scaled. That of the problem is Gaussian
+        where row noise is learned in turn with the function.
+    engine : Engine
+    problem : Problem
+    fitted : Fitted
+    with_equal_noise : object
+        The problem with the same noise for all rows, before row noise, and what was learned of it.
     """
 
     X: object
@@ -52,9 +56,8 @@ class Fit:
     problem: Problem | None = None
     fitted: Fitted | None = None
     places: np.ndarray | None = None
-    first: object = None
+    with_equal_noise: object = None
     offset: np.ndarray | None = None
-    sites: object = None
 
     @classmethod
     def of(cls, inputs, y, weight):

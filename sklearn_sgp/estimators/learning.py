@@ -3,7 +3,6 @@
 A second fit of the same rows with `warm_start` goes on, or the first one stays.
 """
 
-import copy
 import hashlib
 from dataclasses import replace
 from functools import partial
@@ -11,12 +10,13 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..data.rows import make_rows
 from ..engines.fingerprints import fingerprint
 from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
-from .chosen import fingerprints
+from .chosen import fingerprints, later_problem
 from .steps import HoldKernelOfOneClass, Learn, MoveMeans
 
 # Parameters that say how long learning goes on, and how it is told.
@@ -26,8 +26,8 @@ _HASHED_ROWS = 65_536
 _FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans
 
 
-def learn(estimator, fit, recipe, progress, clock):
-    """Run the steps of a recipe, and store what they learned."""
+def run_recipe(estimator, fit, recipe, progress, clock):
+    """Run the steps of a recipe, tell callbacks of them, and store what they learned."""
     progress.begin()
     mark = mark_of(estimator, fit)
     fit = replace(fit, trace=Trace(clock))
@@ -49,7 +49,11 @@ def learn(estimator, fit, recipe, progress, clock):
 
 
 def _attributes_now(estimator, fit, recipe, parameters):
-    """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows."""
+    """Return fitted attributes amid a fit, with a posterior of at most ``init_size`` rows.
+
+    The steps of ``learn`` run once more, with some rows and all parameters held: so they are asked
+    of every kind of fit in one way. They are silent, and there is nothing for them to learn.
+    """
     problem, trace = fit.problem, fit.problem.trace
     start, rows = trace.start or problem.start, problem.rows
     sample = rows.fixed_subset(estimator.init_size)
@@ -57,7 +61,7 @@ def _attributes_now(estimator, fit, recipe, parameters):
         problem,
         rows=sample,
         start=replace(start, parameters=parameters, space=ParameterSpace(())),
-        inference=copy.copy(problem.inference),
+        inference=_begun(problem),
         settings=replace(problem.settings, optimizer=None, max_steps=None),
         trace=Trace(Clock()),
         rng=check_random_state(0),
@@ -72,6 +76,12 @@ def _attributes_now(estimator, fit, recipe, parameters):
     attributes = fitted_attributes(estimator, fitted, sample.total_weight)
     attributes |= trace_attributes(trace, fit.targets, rows.total_weight)
     return attributes | {"n_samples_seen_": len(sample)}
+
+
+def _begun(problem):
+    """Return the inference of a problem, which begins where the fit is; None for that of blocks."""
+    inference, known_now = problem.inference, problem.trace.known_now
+    return inference if known_now is None else inference.knowing(known_now())
 
 
 def store_fit(estimator, fit):
@@ -92,6 +102,25 @@ def store(estimator, fitted, weight, trace=None):
     if trace is not None:
         attributes |= trace_attributes(trace, fitted.targets, weight)
     set_attributes(estimator, attributes)
+
+
+# ---- Later batches of independent rows and of blocks; those of streams: `streaming`
+
+
+def with_later_rows(estimator, engine, rows, clock, learns=True):
+    """Add the rows of a later batch to a fit, and to the one that its mean is told with."""
+    before = estimator._fitted
+    fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
+
+    def joined(reference):
+        y, labels = before.targets.unwarped(rows.y), rows.labels
+        own = make_rows(rows.X, y, rows.observations, reference.targets, labels)
+        problem = later_problem(estimator, own, clock, learns)
+        added = engine.add(reference, replace(problem, start=reference.start))
+        predictor = added.predictor.ready()
+        return replace(added, predictor=predictor, targets=reference.targets)
+
+    return replace(fitted, told_mean=before.told_mean.mapped(joined))
 
 
 def store_batch(estimator, fitted, targets):

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ..data.rows import make_rows
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
 from ..noise.left_out import JUDGING_ROWS, left_out_places, rows_within
@@ -19,7 +18,6 @@ from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..predict.rounded import log_rounded_density
 from ..selection.means import best_mean, costs_mean
-from .chosen import later_problem
 from .noise_steps import ScaleVariances
 from .steps import FURTHEST
 
@@ -88,9 +86,8 @@ class VouchForMean:
     def _judged(self, fit):
         """Compare a fit with its reference, which is learned where it is wanted."""
         if fit.targets.keeps_means:
-            return _Judged.of(
-                fit, replace(fit, problem=fit.first.problem, fitted=fit.first.learned)
-            )
+            equal = fit.with_equal_noise
+            return _Judged.of(fit, replace(fit, problem=equal.problem, fitted=equal.learned))
         shares_kernel = len(fit.X) > _LEARNED_ROWS
         begun = self.with_same_kernel if shares_kernel else self.with_own_kernel
         judged = _Judged.of(fit, self._plain(fit, begun), shares_kernel)
@@ -144,22 +141,6 @@ class LearnInSilence:
 
     def __call__(self, fit):
         return replace(fit, problem=replace(fit.problem, is_interim=True))
-
-
-def with_later_rows(estimator, engine, rows, clock, learns=True):
-    """Add the rows of a later batch to a fit, and to the one that its mean is told with."""
-    before = estimator._fitted
-    fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
-
-    def joined(reference):
-        y, labels = before.targets.unwarped(rows.y), rows.labels
-        own = make_rows(rows.X, y, rows.observations, reference.targets, labels)
-        problem = later_problem(estimator, own, clock, learns)
-        added = engine.add(reference, replace(problem, start=reference.start))
-        predictor = added.predictor.ready()
-        return replace(added, predictor=predictor, targets=reference.targets)
-
-    return replace(fitted, told_mean=before.told_mean.mapped(joined))
 
 
 def _instead_of(fit, reference):

@@ -30,7 +30,7 @@ class AlternateNoise:
         fit.problem.trace.keeps_doubts = may_vary(fit.likelihood)
         learn = self.learn.of(fit)
         problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, learn)
-        return replace(fit, problem=problem, fitted=fitted, first=first)
+        return replace(fit, problem=problem, fitted=fitted, with_equal_noise=first)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
 
 - ``MergeRepeatedRows``, ``InitialiseLikelihood``, ``ScaleTargets``: which learns a warp of the
   targets, by short fits of some rows, and keeps it if it is better than none.
-- ``PlanBlocks``, ``PoseProblem``, ``HoldFewRows``: the block model, its blocks, a start, which is
-  held where rows are too few to learn from.
+- ``ChooseEngine``, ``PoseProblem``, ``HoldFewRows``: the block model and its blocks, a start,
+  which is held where rows are too few to learn from.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
-- ``VouchForMean([BeginPlain(), ScaleTargets(), PlanBlocks(), PoseProblem(), Shorten(), ...])``:
+- ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), Shorten(), ...])``:
   left-out rows compare that with a second fit, of the plain mean, and say which mean is told.
 - ``TellDoubt``: a warning, where bands did not hold what they should.
 """
@@ -23,17 +23,17 @@ from functools import partial
 from typing import NamedTuple
 
 from ..engines.expected import expects_noise
-from ..engines.variational.engine import Variational
 from ..likelihoods._names import (
     classification_likelihood,
     near_class_likelihood,
-    needs_row_precisions,
+    needs_row_noise,
     regression_likelihood,
-    takes_row_precisions,
+    takes_row_noise,
     warps_targets,
 )
 from .block_plan import by_regressions, uses_near_rows
-from .class_steps import CalibrateSites, as_regressions, sites_if_better
+from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
+from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
 from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -47,13 +47,11 @@ from .steps import (
     Learn,
     MergeRepeatedRows,
     MoveMeans,
-    PlanBlocks,
     PoseProblem,
     ScaleObserved,
     ScaleTargets,
-    UseEngine,
 )
-from .stream_steps import BeginStream, ScaleConstants, ScalePresent
+from .stream_steps import ScaleConstants, ScalePresent, TellOutputsApart
 
 
 class Recipe(NamedTuple):
@@ -66,11 +64,6 @@ class Recipe(NamedTuple):
 
     prepare: list
     learn: list
-
-
-def variational(estimator):
-    """Return the engine of `SVGPRegressor` and `SVGPClassifier`."""
-    return Variational(estimator.inducing, estimator.n_inducing, estimator.total_samples)
 
 
 def _likelihood_of(estimator, live_elsewhere=False):
@@ -98,7 +91,7 @@ def _likelihood_of(estimator, live_elsewhere=False):
 def _as_asked(estimator):
     """Return the likelihood of a regressor; there is no prior of noise that has no variance."""
     likelihood = regression_likelihood(estimator.likelihood)
-    if needs_row_precisions(likelihood):
+    if needs_row_noise(likelihood):
         _refuse_prior_of_noise(estimator)
     return likelihood
 
@@ -117,19 +110,19 @@ def _refuse_prior_of_noise(estimator):
 def svgp_regressor(estimator, previous, live_elsewhere=False):
     """List what `SVGPRegressor.fit` does, for rows in memory or of a collection."""
     likelihood = _likelihood_of(estimator, live_elsewhere)
-    engine = UseEngine(variational(estimator))
+    engine = ChooseEngine(partial(variational, estimator))
     pose = PoseProblem(estimator, previous=previous)
     if mixes_outputs(estimator):
         return Recipe([engine, ScaleObserved(estimator, likelihood), pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
-    if needs_row_precisions(likelihood):  # noise of each row, or a choice among noises
-        pose = PoseProblem(estimator, noise_apart=True, previous=previous)
-        return Recipe([engine, *encode, pose], _with_noise(estimator, likelihood, [engine]))
-    learn = LearnBeforeSites(Learn()) if takes_row_precisions(likelihood) else Learn()
+    if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
+        pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
+        return Recipe([engine, *encode, pose], _with_row_noise(estimator, likelihood))
+    learn = LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()
     return Recipe([engine, *encode, pose, HoldFewRows()], [learn])
 
 
-def _with_noise(estimator, likelihood, engine_steps, choose=None, combines=True):
+def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
     """List how function and noise are learned where noise differs from row to row, or is chosen.
 
     Where it is chosen, as by ``likelihood="auto"``, and with it a warp of the targets, density was
@@ -137,19 +130,20 @@ def _with_noise(estimator, likelihood, engine_steps, choose=None, combines=True)
     """
     learn = [AlternateNoise(Learn()), ScaleVariances()]
     if warps_targets(likelihood):
-        goes_on = PoseProblem(estimator, noise_apart=True, choose=choose, goes_on=True)
-        begins = PoseProblem(estimator, noise_apart=True, choose=choose)
+        goes_on = PoseProblem(estimator, has_row_noise=True, choose=choose, goes_on=True)
+        begins = PoseProblem(estimator, has_row_noise=True, choose=choose)
         ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)], [begins]
-        learn.append(
-            VouchForMean(*(_plain(estimator, engine_steps, way) for way in ways), combines)
-        )
+        learn.append(VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines))
     return [*learn, TellDoubt()]
 
 
-def _plain(estimator, engine_steps, pose):
-    """List what the second fit does, with Gaussian noise and targets that are not warped."""
+def _plain(estimator, anew, pose):
+    """List what the second fit does, with Gaussian noise and targets that are not warped.
+
+    ``anew`` are steps that choose the engine anew, where that of the first fit has learned steps.
+    """
     scale = ScaleTargets(estimator, warps=False)
-    return [BeginPlain(), scale, *engine_steps, *pose, LearnInSilence(), Learn()]
+    return [BeginPlain(), scale, *anew, *pose, LearnInSilence(), Learn()]
 
 
 def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
@@ -158,41 +152,42 @@ def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]
-    noise_apart = takes_row_precisions(likelihood)  # Gaussian given the precision of each row
-    if noise_apart:
+    has_row_noise = takes_row_noise(likelihood)  # Gaussian given the precision of each row
+    if has_row_noise:
         _refuse_prior_of_noise(estimator)
-    pose = PoseProblem(estimator, noise_apart, previous)
-    blocks_anew = [PlanBlocks(estimator, None)]
-    learn = _with_noise(estimator, likelihood, blocks_anew) if noise_apart else [Learn()]
-    return Recipe([*encode, PlanBlocks(estimator, previous), pose, HoldFewRows()], learn)
+    pose = PoseProblem(estimator, has_row_noise, previous)
+    engine, anew = (ChooseEngine(partial(in_blocks, estimator, one)) for one in (previous, None))
+    learn = _with_row_noise(estimator, likelihood, [anew]) if has_row_noise else [Learn()]
+    return Recipe([*encode, engine, pose, HoldFewRows()], learn)
 
 
 def streaming_regressor(estimator, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
     likelihood = _as_asked(estimator)
     if mixes_outputs(estimator):
-        scale, noise_apart = [ScaleObserved(estimator, likelihood)], False
+        scale, has_row_noise = [ScaleObserved(estimator, likelihood)], False
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
         scale = [ScalePresent(scale, ScaleObserved(estimator, likelihood))]
-        noise_apart = needs_row_precisions(likelihood)
+        has_row_noise = needs_row_noise(likelihood)
     pose = PoseProblem(
         estimator,
-        noise_apart=noise_apart,
+        has_row_noise=has_row_noise,
         previous=initial.previous,
         choose=engine.first_inducing,
         kernel_of=initial.level.kernel_of,
     )
     learn = [Learn()]
-    if noise_apart:
-        learn = _with_noise(estimator, likelihood, [], engine.first_inducing, combines=False)
-    begin = BeginStream(engine, initial)
-    return Recipe([*scale, ScaleConstants(estimator), pose, HoldFewRows(), begin], learn)
+    if has_row_noise:
+        choose = engine.first_inducing
+        learn = _with_row_noise(estimator, likelihood, choose=choose, combines=False)
+    begin = [TellOutputsApart(), ChooseEngine(partial(of_first_rows, engine, initial))]
+    return Recipe([*scale, ScaleConstants(estimator), pose, HoldFewRows(), *begin], learn)
 
 
 def svgp_classifier(estimator, previous, classes):
     """List what `SVGPClassifier.fit` does, for classes that are known or those of the rows."""
-    engine = UseEngine(variational(estimator))
+    engine = ChooseEngine(partial(variational, estimator))
     pose = PoseProblem(estimator, previous=previous)
     encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
     return Recipe([engine, encode, pose], [HoldKernelOfOneClass(), Learn()])
@@ -200,20 +195,20 @@ def svgp_classifier(estimator, previous, classes):
 
 def anytime_classifier(estimator, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    steps = [HoldKernelOfOneClass(), Learn()]
+    learn = [HoldKernelOfOneClass(), Learn()]
     if by_regressions(estimator):
         previous = as_regressions(previous)
         encode = EncodeAsRegressions(estimator, classes, merges)
         if uses_near_rows(estimator):
             if estimator.likelihood == estimator.alpha_epsilon == "auto":
-                steps += sites_if_better(PoseProblem(estimator))
-            steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
+                learn.append(SitesIfBetter(PoseProblem(estimator)))
+            learn.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
     else:
         likelihood_of = partial(near_class_likelihood, estimator.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
-        steps.append(CalibrateSites())
-    pose = PoseProblem(estimator, previous=previous)
-    return Recipe([encode, PlanBlocks(estimator, previous), pose], steps)
+        learn.append(CalibrateSites())
+    engine = ChooseEngine(partial(in_blocks, estimator, previous))
+    return Recipe([encode, engine, PoseProblem(estimator, previous=previous)], learn)
 
 
 def streaming_classifier(estimator, engine, initial):
@@ -222,10 +217,11 @@ def streaming_classifier(estimator, engine, initial):
     encode = EncodeLabels(
         partial(classification_likelihood, estimator.likelihood), estimator.classes_
     )
-    return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
+    engine = ChooseEngine(partial(of_first_rows, engine, initial))
+    return Recipe([encode, pose, engine], [Learn()])
 
 
 def of_collection(recipe):
     """List what is left to do where the targets of a collection are encoded already."""
-    left = (UseEngine, PlanBlocks, PoseProblem)
+    left = (ChooseEngine, PoseProblem)
     return recipe._replace(prepare=[step for step in recipe.prepare if isinstance(step, left)])

@@ -17,7 +17,6 @@ from ..data.rows import make_rows, merge_observed, merge_with_offset
 from ..data.targets import Targets, observed_columns, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
-from ..engines.blocks.engine import BlockModels
 from ..engines.few_rows import borne_out
 from ..engines.noise_free import with_room
 from ..engines.start import start
@@ -33,7 +32,7 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from ..selection.classes import AlphaTrials, calibrated
 from ..selection.warps import learned_warps, power_warps
-from .block_plan import block_plan, uses_near_rows
+from .block_plan import uses_near_rows
 from .chosen import choices_of, inference_of, settings_of
 from .offsets import beside_offset, check_offset_of_classes
 
@@ -286,7 +285,7 @@ class PoseProblem:
     Parameters
     ----------
     estimator : BaseSGP
-    noise_apart : bool
+    has_row_noise : bool
         Whether the function is learned with Gaussian noise, that of each row besides.
     previous : Fitted or None
         Whose parameters are taken, where they still fit.
@@ -299,7 +298,7 @@ class PoseProblem:
     """
 
     estimator: object
-    noise_apart: bool = False
+    has_row_noise: bool = False
     previous: Fitted | None = None
     choose: object = None
     kernel_of: object = None
@@ -308,7 +307,7 @@ class PoseProblem:
     def __call__(self, fit):
         estimator, choices = self.estimator, choices_of(self.estimator)
         rng, rows = check_random_state(estimator.random_state), rows_of(fit)
-        likelihood = regression_likelihood("gaussian") if self.noise_apart else fit.likelihood
+        likelihood = regression_likelihood("gaussian") if self.has_row_noise else fit.likelihood
         if self.kernel_of is not None:
             choices = choices.by_default(*self.kernel_of(rows))
         previous = fit.fitted if self.goes_on else self.previous
@@ -330,28 +329,6 @@ class HoldFewRows:
     def __call__(self, fit):
         problem = fit.problem
         return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
-
-
-@dataclass(frozen=True)
-class UseEngine:
-    """Chooses the engine that solves the problem."""
-
-    engine: object
-
-    def __call__(self, fit):
-        return replace(fit, engine=self.engine)
-
-
-@dataclass(frozen=True)
-class PlanBlocks:
-    """Chooses the engine of models in blocks: which factors, which blocks, which solver."""
-
-    estimator: object
-    before: Fitted | None
-
-    def __call__(self, fit):
-        plan = block_plan(self.estimator, len(fit.X))
-        return replace(fit, engine=BlockModels(plan, self.before))
 
 
 # ---- Learning

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..engines.streams.stream import InitialRows, Stream
 from .steps import ScaleObserved
 
 
@@ -43,33 +42,17 @@ class ScaleConstants:
 
 
 @dataclass(frozen=True)
-class BeginStream:
-    """Chooses the engine of a stream, which keeps its first rows while they are few."""
-
-    engine: Stream
-    initial: InitialRows
+class TellOutputsApart:
+    """Gives each output an H of its own where some of them were not observed."""
 
     def __call__(self, fit):
-        targets, problem = fit.targets, fit.problem
-        if not problem.start.parameters.mixes_outputs and has_gaps(problem.rows):
-            start = problem.start.telling_outputs_apart(targets.n_outputs)
-            problem = replace(problem, start=start)
-        engine = replace(
-            self.engine,
-            n_outputs=targets.n_outputs,
-            initial=self.initial,
-            is_informative=targets.is_informative(fit.problem.rows),
-            follows_units=_follows_units(fit),
-        )
-        return replace(fit, engine=engine, problem=problem)
+        problem = fit.problem
+        if problem.start.parameters.mixes_outputs or not has_gaps(problem.rows):
+            return fit
+        start = problem.start.telling_outputs_apart(fit.targets.n_outputs)
+        return replace(fit, problem=replace(problem, start=start))
 
 
 def has_gaps(rows):
     """Return whether some outputs of some rows were not observed."""
     return rows.y.dtype.kind == "f" and bool(np.isnan(rows.y).any())
-
-
-def _follows_units(fit):
-    """Return whether units of a stream's targets may follow its rows: outliers must not lead."""
-    is_gaussian = fit.problem.start.likelihood.conjugate and not fit.likelihood.allows_outliers
-    return fit.targets.follows_rows and is_gaussian

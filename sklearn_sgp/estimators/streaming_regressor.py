@@ -8,7 +8,7 @@ import numpy as np
 from .._compat import Interval
 from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
-from ..likelihoods._names import needs_row_precisions, regression_likelihood
+from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
 from ..predict.vouched_bands import with_vouched_bands
 from . import recipes, streaming
@@ -523,7 +523,7 @@ class StreamingSGPRegressor(SGPRegressor):
                 f"{self.alpha_divergence} with n_latent={self.n_latent}."
             )
         likelihood = regression_likelihood(self.likelihood)
-        if not needs_row_precisions(likelihood) and not likelihood.conjugate:
+        if not needs_row_noise(likelihood) and not likelihood.conjugate:
             raise ValueError(
                 "The 'alpha_divergence' parameter must be 0 for a likelihood other than Gaussian "
                 f"noise. Got {self.alpha_divergence} with {self.likelihood!r}."

@@ -6,13 +6,14 @@ from ..engines.variational.partial_fit import scaled_to_total
 from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
 from . import collections, recipes
+from .choose_engine import variational
 from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .labels import checked_labels, later_rows
-from .learning import learn, store_batch
+from .learning import run_recipe, store_batch
 from .validation import rows_of_weight
 
 
@@ -354,7 +355,7 @@ class SVGPClassifier(SGPClassifier):
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
 
@@ -364,7 +365,7 @@ class SVGPClassifier(SGPClassifier):
         check_same_parameters(self)
         rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = recipes.variational(self).add(fitted, later_problem(self, rows, clock))
+            fitted = variational(self).add(fitted, later_problem(self, rows, clock))
             store_batch(self, fitted, fitted.targets)
 
     def _default_kernels(self):

@@ -7,13 +7,13 @@ from ..kernels._defaults import ONE, SMOOTH
 from ..optimize.momentum import STOCHASTIC
 from ..optimize.progress import Clock
 from . import collections, recipes
+from .choose_engine import variational
 from .chosen import check_same_parameters, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .fit import Fit
-from .learning import learn, store_batch
-from .mean_steps import with_later_rows
+from .learning import run_recipe, store_batch, with_later_rows
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
@@ -425,7 +425,7 @@ class SVGPRegressor(SGPRegressor):
         recipe = recipes.svgp_regressor(self, previous, fit.y is None)
         if fit.y is None:
             recipe = recipes.of_collection(recipe)
-        learn(self, fit, recipe, FitProgress(self, X, y), clock)
+        run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
@@ -435,7 +435,7 @@ class SVGPRegressor(SGPRegressor):
         clock = Clock(self.max_time)
         check_same_parameters(self)
         rows, noise, targets = checked_batch(self, X, y, sample_weight)
-        engine, learns = recipes.variational(self), not mixes_outputs(self)
+        engine, learns = variational(self), not mixes_outputs(self)
         fitted = with_later_rows(self, engine, rows, clock, learns)
         store_batch(self, fitted.with_noise(noise), targets)
 

@@ -190,6 +190,12 @@ class Likelihood(BaseEstimator):
     noise_choice = None
     as_regressions = None
 
+    @property
+    def has_equal_noise(self):
+        """True if the noise is Gaussian, and the same in all rows."""
+        precision = self.row_precision
+        return self.conjugate and precision is not None and not precision.differs
+
     def n_latent(self, n_outputs):
         """Return the number of latent functions.
 

@@ -63,8 +63,8 @@ def regression_likelihood(likelihood):
     return _instance(likelihood, "regression", REGRESSION)
 
 
-def takes_row_precisions(likelihood):
-    """Return True if it can be learned as Gaussian noise whose precisions differ from row to row.
+def takes_row_noise(likelihood):
+    """Return True if it can be learned as row noise: Gaussian, of precisions that differ by row.
 
     So block models learn it. Variational models do so where they need it; else they have an
     expected log density, which needs no precisions.
@@ -72,9 +72,9 @@ def takes_row_precisions(likelihood):
     return any(one.row_precision.differs for one in NoiseChoice.of(likelihood).candidates)
 
 
-def needs_row_precisions(likelihood):
-    """Return True if precisions that differ from row to row are the only way to learn it."""
-    return takes_row_precisions(likelihood) and not has_expected_log_density(likelihood)
+def needs_row_noise(likelihood):
+    """Return True if row noise is the only way to learn it."""
+    return takes_row_noise(likelihood) and not has_expected_log_density(likelihood)
 
 
 def has_expected_log_density(likelihood):
@@ -186,7 +186,7 @@ def _instance(likelihood, task, named):
             f"{likelihood.__name__}(). Got {likelihood!r}."
         )
     needed = (_MUST_DEFINE if isinstance(likelihood, Likelihood) else _INTERFACE)[task]
-    if needs_row_precisions(likelihood):
+    if needs_row_noise(likelihood):
         needed = [name for name in needed if name != "expected_log_density"]
     missing = [name for name in needed if not hasattr(likelihood, name)]
     if "expected_log_density" in needed and not has_expected_log_density(likelihood):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from ..engines.variational.inference import ConjugateInference
+from ..engines.variational.inference import ConjugateInference, knowing
 from ..likelihoods import Gaussian
 from .heteroscedastic import alternate_noise
 from .left_out import with_variance_scale
@@ -49,7 +49,7 @@ def learn_before_sites(problem, learn):
     shorter = replace(settings, max_iter=min(most, settings.max_iter))
     if len(fitted.posterior.H) == problem.inference.n_latent:
         # where noise hardly is, sites that begin at the prior end where most rows are outliers
-        problem.inference.keep_q(fitted.posterior, fitted.weight)
+        problem = knowing(problem, (fitted.posterior, fitted.weight))
     # the first fit has said where learning fell short
     return learn(replace(problem, start=start, settings=shorter, is_interim=True))
 

@@ -164,7 +164,7 @@ class _CoordinateAscent:
         if any(one.has_tails for one in precisions):
             start = start.telling_outputs_apart(problem.rows.y.shape[1])
         differs = all(one.differs for one in precisions)
-        self.problem = problem = replace(problem, start=start, noise_differs=differs)
+        self.problem = problem = replace(problem, start=start, has_row_noise=differs)
         self.candidates, self.learn, self.first, self.effort = candidates, learn, None, None
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}

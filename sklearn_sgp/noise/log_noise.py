@@ -11,9 +11,8 @@ import numpy as np
 from ..data.rows import Rows, random_index
 from ..engines.base import Problem
 from ..engines.start import Choices, start
-from ..engines.variational import schedule
 from ..engines.variational.inference import SiteInference
-from ..engines.variational.schedule import LARGEST_WEIGHT
+from ..engines.variational.schedule import LARGEST_WEIGHT, run
 from ..kernels._defaults import WIDE
 from ..objectives.sites import UnboundedSitesError
 from ..optimize import time_shares
@@ -68,11 +67,12 @@ def _learned(given, prior, log_noise, rows, before):
             some = some.weighted(min(len(rows) / len(some), LARGEST_WEIGHT))
         started = _started(given, prior, log_noise, some, before)
         most = _FIRST_NOISE_ITERATIONS if before is None else LATER_ITERATIONS
-        before = schedule.fit(_problem(given, started, some, before, most if given.learns else 0))
+        most = most if given.learns else 0
+        _, before = run(_problem(given, started, some, before, most))
         if len(some) == len(rows):
             return before
     started = replace(before.start, parameters=before.parameters)
-    return schedule.fit(_problem(given, started, rows, before, 0))
+    return run(_problem(given, started, rows, before, 0))[1]
 
 
 def _started(given, prior, log_noise, of_squares, before):
@@ -114,10 +114,10 @@ def _problem(given, started, of_squares, before, n_iter):
 
 def _inference(log_noise, of_squares, started, before):
     """Begin iterations at the earlier q(g): the prior's e^(-g) may be any number."""
-    inference = SiteInference(log_noise, of_squares.y.shape[1])
+    known = None
     if before is not None and np.array_equal(before.parameters.Z, started.parameters.Z):
-        inference.kept = before.posterior, before.weight
-    return inference
+        known = before.posterior, before.weight
+    return SiteInference(log_noise, of_squares.y.shape[1], known=known)
 
 
 def _seconds(clock):

@@ -53,8 +53,7 @@ def ascend_lbfgs(
     plateau : Plateau
         On what is maximised, after each iteration.
     trace : Trace
-        Gets the objective alone, and what cut the ascent short: "max_iter", "max_time" or
-        `SINGULAR`.
+        Gets the objective alone.
     seconds : float
         No evaluation after the first is begun that would end later than so many seconds from now.
     memory : int
@@ -76,20 +75,22 @@ def ascend_lbfgs(
     value : float
         The objective there.
     n_iter : int
+    cut_by : str or None
+        What cut the ascent short: "max_iter", "max_time" or `SINGULAR`.
     """
     deadline = time.perf_counter() + seconds
     best = {"value": -np.inf, "objective": -np.inf, "x": None, "worst": np.inf}
     last_seconds = 0.0  # of the last evaluation: one that would end too late is not begun
     failed = False  # since the last iteration
-    n_iter, trace.cut_by = 0, None
+    n_iter, cut_by = 0, None
     bounds = space.bounds(start)
     x0 = np.clip(space.pack(start), bounds[:, 0], bounds[:, 1])
 
     def negated(x):
-        nonlocal last_seconds, failed
+        nonlocal last_seconds, failed, cut_by
         begin = time.perf_counter()
         if begin + last_seconds > deadline and best["x"] is not None:
-            trace.cut_by = "max_time"
+            cut_by = "max_time"
             raise _Finished
         try:
             parameters = space.unpack(x, start)
@@ -140,7 +141,7 @@ def ascend_lbfgs(
         pass
     else:
         if n_iter < max_iter and failed:
-            trace.cut_by = SINGULAR
-        else:
-            trace.cut_by = "max_iter" if n_iter >= max_iter and plateau.is_gaining else None
-    return space.unpack(best["x"], start), best["objective"], n_iter
+            cut_by = SINGULAR
+        elif n_iter >= max_iter and plateau.is_gaining:
+            cut_by = "max_iter"
+    return space.unpack(best["x"], start), best["objective"], n_iter, cut_by

@@ -88,8 +88,8 @@ class Trace:
         )  # what is going on, and how far it is
         self.forecast = Forecast(clock)
         self.stopped = False
-        self.cut_by = None  # what ended the last optimisation while it gained, if anything did
-        self.reached = None  # the objective with which it ended, if that is one of all rows
+        # returns the q(u) at which a model amid the fit begins: see `variational.base`
+        self.known_now = None
         self.keeps_doubts = False  # whether a later step judges bands and tells of them
         self.kept_doubt = ""
 

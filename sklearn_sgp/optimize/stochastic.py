@@ -30,7 +30,7 @@ def ascend_in_passes(draw, space, start, *, rate, n_passes, trace, seconds=np.in
         Of Adam, in units of the logarithms.
     n_passes : int
     trace : Trace
-        Gets the mean of each pass, and "max_time" where that cut it short.
+        Gets the mean of each pass.
     seconds : float
         No pass after the first is begun that would end later than so many seconds from now.
 
@@ -38,14 +38,15 @@ def ascend_in_passes(draw, space, start, *, rate, n_passes, trace, seconds=np.in
     -------
     parameters : Parameters
     n_passes : int
+    cut_by : str or None
+        "max_time" where that cut it short.
     """
     deadline, last_seconds = time.perf_counter() + seconds, 0.0
-    steps, trace.cut_by = _Steps(space, start, rate), None
+    steps = _Steps(space, start, rate)
     for done in range(n_passes):
         begin = time.perf_counter()
         if done and begin + last_seconds > deadline:
-            trace.cut_by = "max_time"
-            return steps.evaluated, done
+            return steps.evaluated, done, "max_time"
         objectives = draw(steps.parameters)
         values = [
             steps.take(objective, (done + i / len(objectives)) / n_passes)
@@ -53,8 +54,8 @@ def ascend_in_passes(draw, space, start, *, rate, n_passes, trace, seconds=np.in
         ]
         last_seconds = time.perf_counter() - begin
         if trace.add(np.mean(values), lambda now=steps.evaluated: now):
-            return steps.evaluated, done + 1
-    return steps.averaged(), n_passes
+            return steps.evaluated, done + 1, None
+    return steps.averaged(), n_passes, None
 
 
 class _Steps:

@@ -5,7 +5,6 @@ inducing inputs take part.
 """
 
 import time
-from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -204,7 +203,7 @@ class Trials:
         """Compute q(u) of some rows."""
         start = replace(self.fitted.start, parameters=parameters, space=ParameterSpace(()))
         settings = replace(self.problem.settings, optimizer=None, max_steps=None)
-        inference = copy(self.problem.inference)
+        inference = self.problem.inference
         fitted = self.learn(Problem(rows, start, inference, settings, trace, rng, **options))
         if fitted.interrupted:
             raise KeyboardInterrupt

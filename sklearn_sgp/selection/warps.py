@@ -351,7 +351,7 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
     """Learn `Parameters` by L-BFGS; the same where none are free."""
     if not len(space.pack(parameters)):
         return parameters
-    result, _, _ = ascend_lbfgs(
+    result, *_ = ascend_lbfgs(
         evidence,
         space,
         parameters,

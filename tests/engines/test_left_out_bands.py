@@ -121,8 +121,8 @@ def test_probabilities_that_are_too_sure_are_told():
     rng, doubts = np.random.default_rng(0), []
     X, y = np.zeros((300, 1)), rng.choice([-1.0, 1.0], (300, 1))
     rows = Rows(X, y, None, np.zeros(1), np.ones(1))
-    problem = SimpleNamespace(trace=SimpleNamespace(doubt=doubts.append, cut_by=None))
-    fitted = SimpleNamespace(likelihood=Probit())
+    problem = SimpleNamespace(trace=SimpleNamespace(doubt=doubts.append))
+    fitted = SimpleNamespace(likelihood=Probit(), cut_by=None)
     left_out_bands._check(problem, fitted, rows, (np.full((300, 1), 2.0), np.zeros((300, 1))))
     assert len(doubts) == 1 and "98% for the most probable class" in doubts[0]
     left_out_bands._check(problem, fitted, rows, (np.zeros((300, 1)), np.ones((300, 1))))

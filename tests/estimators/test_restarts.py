@@ -61,9 +61,10 @@ def test_the_best_start_goes_on_with_its_own_posterior(seed, fast, monkeypatch):
     """Where q(u) is found by iterations, the last ones begin at that of the best start."""
     began, finish = [], schedule._final_posterior
 
-    def observed(problem, parameters, *others):
-        began.append((problem.inference.kept[0].prior.kernel.theta, parameters.theta))
-        return finish(problem, parameters, *others)
+    def observed(problem, learned, *others):
+        known, _ = problem.inference.known
+        began.append((known.prior.kernel.theta, learned.parameters.theta))
+        return finish(problem, learned, *others)
 
     monkeypatch.setattr(schedule, "_final_posterior", observed)
     model = SVGPRegressor(

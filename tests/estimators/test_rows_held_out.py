@@ -138,6 +138,6 @@ def _not_learned(kernel, monkeypatch):
     few_are_many(monkeypatch)
     X, y = data(150)
     monkeypatch.setattr(class_steps, "affords_sites", lambda problem: False)
-    stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
+    stays = lambda problem, _: (problem.start, problem.start.parameters, 1, None)  # noqa: E731
     monkeypatch.setattr(solver, "learn_from_near_rows", stays)
     return made(kernel=kernel, optimizer="auto", random_state=1).fit(X, y).kernel_

@@ -290,7 +290,7 @@ def test_a_fit_that_fails_leaves_the_estimator(two, monkeypatch, method, name):
 
 
 def test_the_last_posterior_starts_from_the_best_parameters(three):
-    """q(u) of the best parameters is kept, not that of a last trial point that is far off."""
+    """q(u) of the best parameters is known, not that of a last trial point that is far off."""
     X, y = three
     rows = Rows(X, y[:, None].astype(float), None, np.zeros(1), np.ones(1))
     expression = compile_kernel(ConstantKernel() * RBF([1.0] * X.shape[1]), np.zeros(X.shape[1]))
@@ -298,8 +298,8 @@ def test_the_last_posterior_starts_from_the_best_parameters(three):
     start = Parameters(expression, values)
     space = ParameterSpace((Group("theta", np.tile([-9.0, 9.0], (len(start.theta), 1))),))
     inference = SiteInference(Softmax(), 3)
-    _, objective = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
+    _, objective, known_now = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
     good = objective(start)[0]
-    kept = inference.kept[0]
+    known = known_now()[0]
     assert objective(start.with_values(theta=start.theta + 6.0))[0] < good
-    assert inference.kept[0] is kept
+    assert known_now()[0] is known

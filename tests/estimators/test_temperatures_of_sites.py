@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
-from sklearn_sgp.engines.blocks.class_sites import LabelsHeldOut
+from sklearn_sgp.engines.blocks.class_sites import SitesHeldOut
 from sklearn_sgp.likelihoods import Logit, Probit
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses
 
@@ -62,19 +62,19 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
     """Given all others, or those near, whose sites are of the exact process without them."""
-    seen, calibrated = [], LabelsHeldOut.calibrated
+    seen, calibrated = [], SitesHeldOut.calibrated
 
     class Recorded(LeftOutClasses):
         def __init__(self, *args):
             super().__init__(*args)
             seen.append(self)
 
-    def kept(self, rows, fitted):
-        seen[:] = [self, rows, fitted]
+    def kept(self, fitted):
+        seen[:] = [self.held_out, self.problem.rows, fitted]
         monkeypatch.setattr(class_sites, "LeftOutClasses", Recorded)
-        return calibrated(self, rows, fitted)
+        return calibrated(self, fitted)
 
-    monkeypatch.setattr(LabelsHeldOut, "calibrated", kept)
+    monkeypatch.setattr(SitesHeldOut, "calibrated", kept)
     monkeypatch.setattr(class_sites, "_PLACES", 2)
     X = np.random.default_rng(n).uniform(-3.0, 3.0, (n, 2))
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] > 0.0

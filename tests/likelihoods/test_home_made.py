@@ -180,7 +180,7 @@ def test_the_gradient_of_the_bound_is_that_of_its_values(counts, likelihood):
     start = make_parameters(ConstantKernel(1.5) * RBF(0.9), Z, 1.0, likelihood=likelihood.theta)
     space = make_space(2, np.ones(1), noise=False, n_likelihood=len(likelihood.theta))
     inference = inference_for(likelihood, 1, 1e-13)
-    space, objective = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
+    space, objective, _ = inference.objective(space, start, rows, 1e-8, False, None, np.inf)
 
     def value(x):
         return objective(space.unpack(x, start))[0]
@@ -322,6 +322,41 @@ def test_missing_parts_are_named_where_they_are_needed(fitted):
     """The joint covariance, which this likelihood does not have, is asked for by name."""
     with pytest.raises(NotImplementedError, match=r"return_cov=True.*'covariance'.*NegativeBin"):
         fitted["fit"].predict(ROWS, return_cov=True)
+
+
+class WithoutBase:
+    """Has what `Poisson` has and every likelihood must have, and derives from no base."""
+
+    asked = (
+        "conjugate identity_mean has_noise scales_targets natural_step shift_invariant max_classes "
+        "needs_all_targets allows_outliers n_latent check_targets theta theta_bounds covariance "
+        "expected_log_density moments log_predictive_density quantiles draw"
+    ).split()
+
+    def __init__(self, poisson):
+        self.poisson = poisson
+
+    def __getattr__(self, name):
+        if name in self.asked:
+            return getattr(self.poisson, name)
+        raise AttributeError(name)
+
+    def initialized(self, y, weight):
+        return WithoutBase(self.poisson.initialized(y, weight))
+
+    def with_theta(self, theta):
+        return self
+
+
+@pytest.mark.filterwarnings("ignore:Intervals of 90%", "ignore:max_iter")
+def test_a_likelihood_may_derive_from_no_base(counts):
+    """The interface is enough, with the default kernel: it fits as `Poisson` does."""
+    X, y, _ = (part[:100] for part in counts)
+    own, poisson = (
+        SVGPRegressor(likelihood=one, n_inducing=8, max_iter=3, random_state=0).fit(X, y)
+        for one in (WithoutBase(Poisson()), Poisson())
+    )
+    assert_allclose(own.predict(ROWS), poisson.predict(ROWS))
 
 
 def test_scores_in_the_middle_of_a_fit(counts):

@@ -24,8 +24,8 @@ from sklearn_sgp.likelihoods import (
 )
 from sklearn_sgp.likelihoods._names import (
     may_vary,
-    needs_row_precisions,
-    takes_row_precisions,
+    needs_row_noise,
+    takes_row_noise,
     warps_targets,
 )
 
@@ -247,9 +247,9 @@ def test_the_same_noise_where_it_varies(likelihood, expected):
 def test_what_noise_says_of_itself():
     """A fit finds precisions for noise in which they differ, by sites too where it has these."""
     gaussian, t, mine = Gaussian(), StudentT(), ContaminatedNormal()
-    assert [takes_row_precisions(one) for one in (gaussian, t, mine)] == [False, True, True]
-    assert [needs_row_precisions(one) for one in (gaussian, t, mine)] == [False, False, True]
+    assert [takes_row_noise(one) for one in (gaussian, t, mine)] == [False, True, True]
+    assert [needs_row_noise(one) for one in (gaussian, t, mine)] == [False, False, True]
     assert not (may_vary(t) or may_vary(mine)) and may_vary(HeteroscedasticGaussian())
     assert t.row_precision.n_parameters == 0 and StudentT(None).row_precision.n_parameters == 1
     for silent in (Likelihood(), object()):
-        assert NoiseChoice.of(silent).candidates == [] and not needs_row_precisions(silent)
+        assert NoiseChoice.of(silent).candidates == [] and not needs_row_noise(silent)

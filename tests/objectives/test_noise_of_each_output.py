@@ -122,7 +122,8 @@ def test_sites(case):
         used = one.rows.select(rows_of(one))
         inference = inference_for(StudentT(5.0), one.y.shape[1])
         space = make_space(len(one.parameters.theta), np.ones(2))
-        _, objective = inference.objective(space, one.parameters, used, one.delta, False, 1, np.inf)
+        options = space, one.parameters, used, one.delta, False, 1, np.inf
+        _, objective, _ = inference.objective(*options)
         return objective(one.parameters)
 
     def rows_of(one):

@@ -64,7 +64,7 @@ def _ascend(objective, space, start=START, **options):
 @pytest.mark.parametrize("noise, inputs", FREE)
 def test_lbfgs_finds_the_maximum(noise, inputs):
     """The maximum over the free parameters is found, the others stay."""
-    found, value, n_iter = _ascend(_concave, _space(noise, inputs))
+    found, value, n_iter, _ = _ascend(_concave, _space(noise, inputs))
     assert_allclose(found.theta, PEAK.theta, atol=1e-5)
     assert_allclose(found.log_noise, PEAK.log_noise if noise else START.log_noise, atol=1e-5)
     assert_allclose(found.Z, PEAK.Z if inputs else START.Z, atol=1e-5)
@@ -80,7 +80,7 @@ def test_lbfgs_adds_the_prior_of_the_space():
 
     trace = Trace(Clock())
     space = replace(_space(), prior=prior)
-    found, value, _ = _ascend(_concave, space, trace=trace)
+    found, value, *_ = _ascend(_concave, space, trace=trace)
     assert_allclose(found.theta, PEAK.theta * [0.5 / 1.5, 50.0 / 51.0], atol=1e-5)
     assert value == _concave(found)[0] == trace.objectives[-1]
 
@@ -93,7 +93,7 @@ def test_lbfgs_respects_bounds():
         seen.append(np.append(parameters.theta, parameters.log_noise))
         return _concave(parameters)
 
-    found, _, _ = _ascend(objective, _space(bound=0.5))
+    found, *_ = _ascend(objective, _space(bound=0.5))
     assert np.abs(seen).max() <= 0.5
     assert_allclose(found.theta, [0.3, 0.5], atol=1e-6)
     assert_allclose(found.log_noise, -0.5)
@@ -110,7 +110,7 @@ def test_lbfgs_backs_away_from_failures():
         return _concave(parameters)
 
     start = START.with_values(theta=np.array([0.5, 0.5]))
-    found, value, _ = _ascend(objective, _space(inputs=False), start)
+    found, value, *_ = _ascend(objective, _space(inputs=False), start)
     assert failures
     assert_allclose(found.theta, PEAK.theta, atol=1e-4)
     assert_allclose(value, _concave(PEAK.with_values(Z=START.Z))[0], atol=1e-6)
@@ -149,7 +149,7 @@ def test_lbfgs_stops_by_time(seconds):
         return seen[-1]
 
     begin = time.perf_counter()
-    found, value, n_iter = _ascend(slow, THETA_ONLY, VALLEY, seconds=seconds)
+    found, value, n_iter, _ = _ascend(slow, THETA_ONLY, VALLEY, seconds=seconds)
     assert time.perf_counter() - begin < seconds + 1.0
     assert len(seen) <= 1 + seconds / 0.02
     assert value == max(v for v, _ in seen) == _rosenbrock(found)[0]
@@ -160,7 +160,7 @@ def test_lbfgs_stops_by_time(seconds):
 def test_lbfgs_stops_by_plateau():
     """It stops when the plateau is reached: after the first iteration no gain is enough here."""
     trace = Trace(Clock())
-    _, value, n_iter = _ascend(
+    _, value, n_iter, _ = _ascend(
         _rosenbrock, THETA_ONLY, VALLEY, plateau=Plateau(1e6, 3), trace=trace
     )
     assert n_iter == len(trace.objectives) == 4
@@ -177,7 +177,7 @@ def test_lbfgs_stops_by_callback():
         return len(snapshots) == 5
 
     trace = Trace(Clock(), listener)
-    found, value, n_iter = _ascend(_rosenbrock, THETA_ONLY, VALLEY, trace=trace)
+    found, value, n_iter, _ = _ascend(_rosenbrock, THETA_ONLY, VALLEY, trace=trace)
     assert n_iter == 5
     assert trace.stopped
     assert_array_equal(found.theta, snapshots[-1].theta)
@@ -200,7 +200,7 @@ def test_lbfgs_returns_the_best_seen():
         seen.append(_rosenbrock(parameters))
         return seen[-1]
 
-    found, value, n_iter = _ascend(objective, THETA_ONLY, VALLEY, seconds=0.3)
+    found, value, n_iter, _ = _ascend(objective, THETA_ONLY, VALLEY, seconds=0.3)
     assert len(seen) == 2
     assert seen[1][0] < seen[0][0] == value
     assert_array_equal(found.theta, VALLEY.theta)

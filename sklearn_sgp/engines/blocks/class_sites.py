@@ -12,6 +12,7 @@ are right, and whether sites are better than regressions at all.
 
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def affords_sites(problem):
 
 
 class LabelsHeldOut:
-    """Rows whose classes are held out, each predicted from others, for regressions and for sites.
+    """Rows whose classes are held out, each predicted from others.
 
     All rows in parts, where they are few; else some among near ones.
 
@@ -77,8 +78,8 @@ class LabelsHeldOut:
 
     def __init__(self, problem, parameters):
         rows, rng, self.n_jobs = problem.rows, problem.rng, problem.settings.n_jobs
-        self.n_rows, self._sites = len(rows), None
-        if self.n_rows <= LARGEST_WHOLE:
+        self.is_of_all = len(rows) <= LARGEST_WHOLE  # each is held out once, as they are few
+        if self.is_of_all:
             order = rng.permutation(len(rows))
             parts = np.array_split(order, min(_HELD_PARTS, len(order)))
             self.groups = [(np.setdiff1d(order, own), own) for own in parts]
@@ -89,29 +90,54 @@ class LabelsHeldOut:
             held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
             self.groups = [(np.delete(one, held), one[held]) for one in near]
 
-    def _pieces(self, rows):
+    def pieces(self, rows):
         """Return the own rows of each group behind the others: list of `ConditionedRows`."""
         return [_held_out(rows, *group) for group in self.groups]
 
+    def labels(self, rows):
+        """Return codes and weights of the own rows of all groups."""
+        own = [rows.select(own) for _, own in self.groups]
+        return np.vstack([r.y for r in own]), np.concatenate([r.weights[1] for r in own])
+
     def of_regressions(self, rows, parameters, likelihood):
         """Return log probabilities by regressions: `Score`."""
-        groups = [_without_say(piece) for piece in self._pieces(rows)]
+        groups = [_without_say(piece) for piece in self.pieces(rows)]
         with single_blas_thread():  # groups are small
             evidence = CompositeLikelihood(groups, self.n_jobs)
             return LeftOutClasses.of_groups(evidence, parameters, likelihood).score()
 
-    def of_sites(self, problem, climbs):
-        """Return what is best of sites, whose result are parameters: `Tried`.
+
+class SitesHeldOut:
+    """Judges kernels of sites by labels that are held out.
+
+    They begin where they ended at the parameters before, whoever asked for these.
+
+    Parameters
+    ----------
+    held_out : LabelsHeldOut
+    problem : Problem
+        With a likelihood that has sites, and the parameters of regressions where it is of these.
+    """
+
+    def __init__(self, held_out, problem):
+        likelihood = problem.start.likelihood
+        self.problem, self.held_out = problem, held_out
+        self.are_of_two = has_one_function(likelihood)  # classes
+        self.y, self.weight = held_out.labels(problem.rows)
+        self.sites = NearSites(
+            held_out.pieces(problem.rows), likelihood, held_out.n_jobs, sweeps=_SWEEPS
+        )
+
+    def best(self, climbs):
+        """Return what is best from the start of the problem: `Tried`, whose result are parameters.
 
         Parameters
         ----------
-        problem : Problem
-            With a likelihood that has sites, and the parameters of the regressions.
         climbs : bool
             Whether variances and length scales change to what predicts classes best.
         """
         with single_blas_thread():
-            return _best(problem, self._scoring(problem), climbs)
+            return _best(self.problem, partial(self._score, self.problem), climbs)
 
     def by_evidence(self, problem, best):
         """Return what the evidence of sites makes of a kernel, if labels prefer it: `Tried`.
@@ -127,8 +153,8 @@ class LabelsHeldOut:
         task = task_of(problem, start)
         with single_blas_thread():
             learning, budget = SiteLearning(task), Budget(task.trace.clock)
-            learned, _ = learning.learn(task, best.result, None, budget)
-            score = self._scoring(problem)(learned)
+            learned, *_ = learning.learn(task, best.result, None, budget)
+            score = self._score(problem, learned)
         return Tried("by their evidence", learned, score, time.perf_counter() - begin)
 
     def anew(self, problem, plan, own):
@@ -148,63 +174,37 @@ class LabelsHeldOut:
         start : engines.base.Start
         tried : Tried
         """
-        begin, budget, score_of = time.perf_counter(), Budget(problem.trace.clock), self._scored
+        begin, budget = time.perf_counter(), Budget(problem.trace.clock)
         sample, started = SiteLearning(problem), with_variational_start(problem, budget)
         start, learned, name = started.start, started.start.parameters, "by their bound"
-        score = score_of(problem, learned)
+        score = self._scored(problem, learned)
         gain, error = score.gain(own)
         if gain > -_FAR_BEHIND * error:
-            start, learned, _ = learn_from_starts(started, sample, budget)
+            start, learned, *_ = learn_from_starts(started, sample, budget)
             learned, name = with_inducing(problem, plan, learned), "by their evidence"
-            score = score_of(problem, learned)
+            score = self._scored(problem, learned)
         return start, Tried(name, learned, score, time.perf_counter() - begin)
 
     def _scored(self, problem, parameters):
-        """Return the score of sites at some parameters."""
-        with single_blas_thread():  # groups are small
-            return self._scoring(problem)(parameters)
-
-    @property
-    def is_of_all(self):
-        """True if each row is held out once, as they are few."""
-        return self.n_rows <= LARGEST_WHOLE
-
-    def _scoring(self, problem):
-        """Return a function of parameters, the score of sites."""
-        likelihood, (y, weight) = problem.start.likelihood, self._labels(problem.rows)
-        predicted = self._by_sites(problem.rows, likelihood)
-
-        def score(changed):
-            moments = predicted(changed)
-            if has_one_function(likelihood):
-                found = LeftOutClasses(likelihood, moments, y[:, 0], weight).score()
-            else:
-                found = Score(likelihood.log_predictive_density(y, *moments), weight)
-            return problem.raised(found, changed)
-
-        return score
-
-    def calibrated(self, rows, fitted):
-        """Return a fit of two classes by sites with the best temperature."""
-        likelihood, (y, weight) = fitted.start.likelihood, self._labels(rows)
+        """Return the score of some parameters, of small groups."""
         with single_blas_thread():
-            moments = self._by_sites(rows, likelihood)(fitted.parameters)
-        likelihood = LeftOutClasses(likelihood, moments, y[:, 0], weight).calibrated()
+            return self._score(problem, parameters)
+
+    def _score(self, problem, parameters):
+        likelihood, moments = problem.start.likelihood, self.sites.predicted(parameters)
+        if has_one_function(likelihood):
+            found = LeftOutClasses(likelihood, moments, self.y[:, 0], self.weight).score()
+        else:
+            found = Score(likelihood.log_predictive_density(self.y, *moments), self.weight)
+        return problem.raised(found, parameters)
+
+    def calibrated(self, fitted):
+        """Return a fit of two classes by sites with the best temperature."""
+        likelihood = fitted.start.likelihood
+        with single_blas_thread():
+            moments = self.sites.predicted(fitted.parameters)
+        likelihood = LeftOutClasses(likelihood, moments, self.y[:, 0], self.weight).calibrated()
         return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
-
-    def _by_sites(self, rows, likelihood):
-        """Return a function of parameters, moments of the own rows given sites of the others.
-
-        Sites begin where they ended at the parameters before, whoever asked for these.
-        """
-        if self._sites is None:
-            self._sites = NearSites(self._pieces(rows), likelihood, self.n_jobs, sweeps=_SWEEPS)
-        return self._sites.predicted
-
-    def _labels(self, rows):
-        """Return codes and weights of the own rows of all groups."""
-        own = [rows.select(own) for _, own in self.groups]
-        return np.vstack([r.y for r in own]), np.concatenate([r.weights[1] for r in own])
 
 
 def with_temperature(problem, fitted):
@@ -221,7 +221,9 @@ def with_temperature(problem, fitted):
     """
     problem.trace.begin("probabilities of classes held out")
     try:
-        return LabelsHeldOut(problem, fitted.parameters).calibrated(problem.rows, fitted)
+        held_out = LabelsHeldOut(problem, fitted.parameters)
+        problem = replace(problem, start=fitted.start)
+        return SitesHeldOut(held_out, problem).calibrated(fitted)
     except NotPositiveDefiniteError:  # of fewer rows than the fit has
         return fitted
 

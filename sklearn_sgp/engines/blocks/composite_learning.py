@@ -76,8 +76,10 @@ def learn_from_near_rows(problem, budget):
     parameters : Parameters
         Inducing inputs are as in the start.
     n_iter : int
+    cut_by : str or None
+        See `engines.base.Fitted`.
     """
-    sample = CompositeLearning(problem)
+    sample, cut_by = CompositeLearning(problem), None
     if not sample.has_time(problem.start.parameters, budget):
         sample.whole = False
     with blas_threads_for(len(sample.rows) if sample.whole else 0):
@@ -90,9 +92,9 @@ def learn_from_near_rows(problem, budget):
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
         if not problem.trace.stopped:
             best = start, parameters, value
-            start, parameters, more = _from_best(problem, sample, *best, budget)
+            start, parameters, more, cut_by = _from_best(problem, sample, *best, budget)
             n_iter += more
-    return start, parameters, n_iter
+    return start, parameters, n_iter, cut_by
 
 
 def _starts(problem, sample):
@@ -109,17 +111,18 @@ def _from_best(problem, sample, start, parameters, value, budget):
     """Go on from the best start; return it, as what is left to learn needs it, and the rest."""
     task = task_of(problem, start)
     if sample.whole and sample.held_out is None:
-        parameters, more = sample.learn_whole(task, parameters, budget)
+        parameters, more, cut_by = sample.learn_whole(task, parameters, budget)
     else:
-        parameters, more = sample.learn(task, parameters, value, budget)
+        parameters, more, cut_by = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
         sample.rows, start = problem.rows, above_repeats(start, problem.rows)
-        parameters, last = sample.learn_further(task_of(problem, start), parameters, budget)
+        task = task_of(problem, start)
+        parameters, last, cut_by = sample.learn_further(task, parameters, budget)
         more += last
     sample.ahead.learned()
     if not (sample.whole or problem.is_interim or sample.has_labels):
         check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
-    return start, parameters, more
+    return start, parameters, more, cut_by
 
 
 def can_learn(problem):
@@ -296,25 +299,18 @@ class CompositeLearning:
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start; return parameters, iterations, and the score on other groups."""
-        parameters, n_iter = self.way.trial(task, parameters, limit, budget)
+        parameters, n_iter, _ = self.way.trial(task, parameters, limit, budget)
         return parameters, n_iter, self.value(task, parameters)
 
     def learn_whole(self, task, parameters, budget):
         """Learn in one long ascent with all rows in one group.
 
-        In more of the exact process, where one ends at its reach: the variance of a function
-        without noise is far from where it starts.
+        That of the exact process goes on from its reach: the variance of a function without noise
+        is far from where it starts.
         """
         self.ahead.round()
-        groups, n_iter, limit = self.groups(parameters), 0, task.settings.max_iter
-        while True:
-            before, left = parameters.theta, limit - n_iter
-            parameters, more = self.ascend(task, groups, parameters, left, budget.left(), budget)
-            n_iter += more
-            moved = np.abs(parameters.theta - before).max(initial=0.0)
-            is_over = n_iter >= limit or task.trace.stopped or task.trace.cut_by is not None
-            if is_over or moved < _LARGEST_LOG_MOVE - _AT_REACH or not self.is_exact:
-                return parameters, n_iter
+        options = task.settings.max_iter, budget.left(), budget, self.is_exact
+        return self.ascend(task, self.groups(parameters), parameters, *options)
 
     def first_round(self, task, parameters, limit, budget):
         """Return parameters, iterations and the score after half a round, or before if better."""
@@ -322,15 +318,15 @@ class CompositeLearning:
         self.n_neighbors = self.more_neighbors
         value, seconds = self.value(task, parameters), limit - time.perf_counter()
         most = min(FIRST_PASSES, task.settings.max_iter)
-        return self.round(task, parameters, value, most, RATE, seconds, budget)
+        return self.round(task, parameters, value, most, RATE, seconds, budget)[:3]
 
     def round(self, task, parameters, value, most, rate, seconds, budget):
-        """Do the same where the score before it is known, in at most so many iterations."""
-        learned, n_iter = self.way.round(task, parameters, most, rate, seconds, budget)
+        """Do the same where the score before it is known; say what cut it short, too."""
+        learned, n_iter, cut_by = self.way.round(task, parameters, most, rate, seconds, budget)
         after = self.value(task, learned)
         if self.way.holds(after, value):
-            return learned, n_iter, after
-        return parameters, n_iter, value
+            return learned, n_iter, after, cut_by
+        return parameters, n_iter, value, cut_by
 
     def learn_further(self, task, parameters, budget):
         """Learn the noise, then in rounds, of targets that had no tails until then."""
@@ -338,16 +334,16 @@ class CompositeLearning:
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
             groups, iterations = self.groups(parameters), min(TRIAL_ITERATIONS, limit)
-            parameters, n_iter = self.ascend(
+            parameters, n_iter, _ = self.ascend(
                 of_noise, groups[-self.n_groups :], parameters, iterations, budget.left(), budget
             )
-        parameters, more = self.learn(task, parameters, None, budget)
-        return parameters, n_iter + more
+        parameters, more, cut_by = self.learn(task, parameters, None, budget)
+        return parameters, n_iter + more, cut_by
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
         if budget.left() <= 0.0:
-            return parameters, 0
+            return parameters, 0, "max_time"
         self.n_neighbors = self.more_neighbors
         if value is None:
             value = self.value(task, parameters)
@@ -376,6 +372,7 @@ class CompositeLearning:
         -------
         parameters : Parameters
         n_passes : int
+        cut_by : str or None
         """
         count = self.fewer(every)
         size = self.group_rows
@@ -412,20 +409,33 @@ class CompositeLearning:
         each = seconds_of_group(self.groups(parameters), parameters, self.n_jobs)
         return max(LEAST_GROUPS, count_within(self.n_groups, seconds, n_evaluations * each))
 
-    def ascend(self, task, groups, parameters, max_iter, seconds, budget):
-        """Follow the density of some groups by L-BFGS, scaled to all rows."""
+    def ascend(self, task, groups, parameters, max_iter, seconds, budget, goes_on=False):
+        """Follow the density of some groups by L-BFGS, scaled to all rows.
+
+        Parameters
+        ----------
+        goes_on : bool
+            Whether another ascent begins where one has ended at its reach.
+        """
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
-        space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
-        task = replace(task, start=replace(task.start, space=space))
         seconds_each = sum(self.ahead.seconds_of(1, len(piece.rows)) for piece in groups)
-        self._tell(task, n_rows, self.ahead.steps(ITERATIONS, max_iter, seconds_each))
         kind = self.n_neighbors, n_rows  # groups are of different sizes
-        options = lbfgs_options(task, budget, seconds, kind=kind)
-        options |= {"max_iter": max_iter, "scale": scale}
-        result, _, n_iter = ascend_lbfgs(evidence, space, parameters, **options)
-        return result, n_iter
+        n_iter, deadline = 0, time.perf_counter() + seconds
+        while True:
+            begin, most = parameters.theta, max_iter - n_iter
+            space = task.space.within_reach(parameters, _LARGEST_LOG_MOVE)
+            near = replace(task, start=replace(task.start, space=space))
+            self._tell(near, n_rows, self.ahead.steps(ITERATIONS, most, seconds_each))
+            options = lbfgs_options(near, budget, deadline - time.perf_counter(), kind=kind)
+            options |= {"max_iter": most, "scale": scale}
+            parameters, _, more, cut_by = ascend_lbfgs(evidence, space, parameters, **options)
+            n_iter += more
+            moved = np.abs(parameters.theta - begin).max(initial=0.0)
+            is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None
+            if is_over or not goes_on or moved < _LARGEST_LOG_MOVE - _AT_REACH:
+                return parameters, n_iter, cut_by
 
 
 class _Scaled:

@@ -92,11 +92,12 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
     budget.keep_for_finish(seconds + more, time_shares.FINISH_OF_BLOCKS)
 
 
-def final_posterior(problem, plan, parameters, blocks, budget, before=None):
+def final_posterior(problem, plan, learned, blocks, budget, before=None):
     """Find q(u) from all blocks, in one pass or step by step while time and epochs last.
 
     Parameters
     ----------
+    learned : Run
     before : Fitted or None
         From the same rows, parameters and plan: its steps go on.
 
@@ -105,7 +106,8 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
     ValueError
         If no jitter makes the blocks and q(u) positive definite.
     """
-    s2, settings = parameters.noise_variance, problem.settings
+    parameters, settings = learned.parameters, problem.settings
+    s2 = parameters.noise_variance
     prior = settings.final_prior(parameters) if before is None else before.posterior.prior
 
     by_steps = "" if plan.schedule is None else ", step by step"
@@ -126,7 +128,7 @@ def final_posterior(problem, plan, parameters, blocks, budget, before=None):
     result, objective = with_enough_jitter(run, prior, *of_model)
     if before is None:
         result, objective = exact_where_it_is((result, objective), problem, plan, s2)
-    reached = problem.trace.reached if plan.model == plan.objective else None
+    reached = learned.reached if plan.model == plan.objective else None
     is_optimal = result.seen.all() and (plan.schedule is None or plan.schedule.in_one_epoch)
     if reached is not None and is_optimal and before is None:
         if objective < reached - problem.plateau().tol:  # by rounding

@@ -149,7 +149,7 @@ class _Share:
         is_known = not part.is_rough and correlation > _UNCORRELATED
         if is_known or unknown <= np.min(parameters.noise_variance):
             return None
-        is_own = problem.noise_differs and np.ptp(variance) > _REPEATED * np.mean(variance)
+        is_own = problem.has_row_noise and np.ptp(variance) > _REPEATED * np.mean(variance)
         return cls(part, problem, parameters, unknown, correlation, is_own)
 
     def are_new(self, X):

@@ -47,8 +47,8 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
 
     Returns
     -------
-    parameters : Parameters
-    n_iter, n_steps : int
+    run : Run
+        Its iterations are those of all stages.
     """
     settings, trace, n_rows = problem.settings, problem.trace, len(problem.rows)
     order = problem.rng.permutation(len(blocks))
@@ -60,14 +60,14 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
     if seconds < trials * min(_LEAST_BLOCKS, len(sample)) * seconds_each:
         return _from_rows(problem, plan.objective, sample, budget, seconds_each)
     few = sample[: count_within(len(sample), seconds, trials * seconds_each)]
-    parameters, n_iter = _warm_start(problem, plan.objective, few, seconds, budget)
-    anew = blocks if trace.stopped or rearranged is None else rearranged(parameters)
+    run = _warm_start(problem, plan.objective, few, seconds, budget)
+    anew = blocks if trace.stopped or rearranged is None else rearranged(run.parameters)
     if anew is not blocks:
         blocks, order = anew, problem.rng.permutation(len(anew))
         few = _whole_blocks(blocks, order, 1)  # those of the first stage are gone
     elif len(few) == len(blocks):
-        return parameters, n_iter, 0
-    sizes = refinement_sizes(n_rows, init_size)
+        return run
+    sizes, n_iter = refinement_sizes(n_rows, init_size), run.n_iter
     for size in sizes:
         if trace.stopped:
             break
@@ -76,11 +76,10 @@ def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
         count = count_within(len(more_blocks), seconds, LEAST_EVALUATIONS * seconds_each)
         few = max(few, more_blocks[:count], key=len)
         copies = min(len(blocks) / len(few), LARGEST_WEIGHT)
-        parameters, _, more = ascend_blocks(
-            problem, plan.objective, few, parameters, settings.max_iter, seconds, budget, copies
-        )
-        n_iter += more
-    return parameters, n_iter, 0
+        begin, most = run.parameters, settings.max_iter
+        run = ascend_blocks(problem, plan.objective, few, begin, most, seconds, budget, copies)
+        n_iter += run.n_iter
+    return run._replace(n_iter=n_iter)
 
 
 def _evaluation_seconds(problem, objective, sample, budget):
@@ -103,21 +102,19 @@ def _from_rows(problem, objective, sample, budget, seconds_each):
     rows = problem.rows.random_subset(problem.settings.init_size, problem.rng)
     chunks, bound = list(rows.chunks(CHUNK)), Model("diagonal", 0.0)
     start = problem.start.parameters
-    parameters, _, n_iter = ascend_blocks(problem, bound, chunks, start, limit, seconds)
+    first = ascend_blocks(problem, bound, chunks, start, limit, seconds)
     few = _evaluable(sample, budget.left(), seconds_each)  # the rows may have left more
     if problem.trace.stopped:
-        return parameters, n_iter, 0
+        return first
     if len(few) < min(_LEAST_BLOCKS, len(sample)):
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time to learn from whole "
             "blocks: kernel, noise and inducing inputs are learned by the variational bound, which "
             "finds no structure within blocks. Raise max_time or lower block_size."
         )
-        return parameters, n_iter, 0
-    parameters, _, more = ascend_blocks(
-        problem, objective, few, parameters, limit, budget.left(), budget
-    )
-    return parameters, n_iter + more, 0
+        return first
+    run = ascend_blocks(problem, objective, few, first.parameters, limit, budget.left(), budget)
+    return run._replace(n_iter=first.n_iter + run.n_iter)
 
 
 def _evaluable(sample, seconds, seconds_each):
@@ -126,38 +123,33 @@ def _evaluable(sample, seconds, seconds_each):
 
 
 def _warm_start(problem, objective, sample, seconds, budget):
+    """Return the best `Run`; its iterations are those of all starts."""
     deadline, max_iter = time.perf_counter() + seconds, problem.settings.max_iter
     starts = [problem.start.parameters]
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
     starts += random_starts(problem)
     if len(starts) == 1 and not problem.space.learns("Z"):  # nothing to choose or to measure
-        parameters, _, n_iter = ascend_blocks(
-            problem, objective, sample, starts[0], max_iter, seconds, budget
-        )
-        return parameters, n_iter
+        return ascend_blocks(problem, objective, sample, starts[0], max_iter, seconds, budget)
     trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
 
     def run(start):
-        result = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        value = problem.with_expected(*result[:2])
-        score = Score.of_objective(value, problem.rows.total_weight)
-        return (*result, problem.trace.cut_by), score
+        done = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+        value = problem.with_expected(done.parameters, done.value)
+        return done, Score.of_objective(value, problem.rows.total_weight)
 
     names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]
     names += [f"random ({k + 1})" for k in range(len(starts) - len(names))]
     tried = compare("start", zip(names, starts, strict=True), run, problem.trace)
-    best = tried[0].result
-    parameters, _, _, problem.trace.cut_by = best
-    n_iter = sum(one.result[2] for one in tried)
+    best = last = tried[0].result
+    n_iter = sum(one.result.n_iter for one in tried)
     if max_iter > trial and not problem.trace.stopped:
         left = deadline - time.perf_counter()
-        second = ascend_blocks(
-            problem, objective, sample, parameters, max_iter - trial, left, budget
+        last = ascend_blocks(
+            problem, objective, sample, best.parameters, max_iter - trial, left, budget
         )
-        parameters = better(problem.space, best, second)[0]
-        n_iter += second[2]
-    return parameters, n_iter
+        best, n_iter = better(problem.space, best, last), n_iter + last.n_iter
+    return last._replace(parameters=best.parameters, value=best.value, n_iter=n_iter)
 
 
 def _whole_blocks(blocks, order, n_rows):
@@ -180,10 +172,8 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
 
     Returns
     -------
-    parameters : Parameters
-    value : float
-        The objective there, for all rows.
-    n_iter : int
+    run : Run
+        Its value is that of all rows.
     """
     settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))
@@ -219,8 +209,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
             )
             options |= {"max_iter": runs.left, "scale": scale}
             runs.add(*ascend_lbfgs(evidence, problem.space, runs.parameters, **options))
-    problem.trace.reached = runs.value if n_rows == len(problem.rows) else None
-    return runs.result
+    return runs.result(n_rows == len(problem.rows))
 
 
 def _exact_and_held(problem, objective, sample, start, copies):

@@ -19,6 +19,7 @@ from ...factors.block_sums import block_gradient_sums, block_sums
 from ...factors.passes import Pieces
 from ...gp.posterior import Posterior
 from ...optimize.adam import Adam, adam_step
+from ..ascent import Run
 from .schedules import Constant
 
 
@@ -116,9 +117,9 @@ def learn_stochastic(problem, plan, blocks, budget):
 
     Returns
     -------
-    parameters : Parameters
-    n_iter, n_steps : int
-        Epochs and steps.
+    run : Run
+        Its iterations are epochs.
+    n_steps : int
     """
     settings, space, trace = problem.settings, problem.space, problem.trace
     parameters = problem.start.parameters
@@ -133,7 +134,7 @@ def learn_stochastic(problem, plan, blocks, budget):
         settings.n_jobs,
     )
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
-    plateau, values, epoch = problem.plateau(), [], 1
+    plateau, values, epoch, mean, cut_by = problem.plateau(), [], 1, -np.inf, None
     trace.begin("stochastic steps")
     for chosen in ascent.schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         begin = time.perf_counter()
@@ -153,6 +154,6 @@ def learn_stochastic(problem, plan, blocks, budget):
             mean, values, epoch = np.mean(values), [], epoch + 1
             stop = trace.add(mean, lambda now=parameters: now) or plateau.reached(mean)
             if stop or epoch > settings.max_iter:
-                trace.cut_by = "max_iter" if plateau.is_gaining and not stop else None
+                cut_by = "max_iter" if plateau.is_gaining and not stop else None
                 break
-    return parameters, epoch - 1, ascent.n_steps
+    return Run(parameters, mean, epoch - 1, cut_by), ascent.n_steps

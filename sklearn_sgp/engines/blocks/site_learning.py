@@ -60,6 +60,8 @@ def learn_by_sites(problem, budget):
     parameters : Parameters
         Inducing inputs are as in the start.
     n_iter : int
+    cut_by : str or None
+        See `engines.base.Fitted`.
     """
     sample = SiteLearning(problem)
     if not sample.whole:
@@ -73,9 +75,10 @@ def learn_from_starts(problem, sample, budget):
         starts = default_starts(problem.start)
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)
         if problem.trace.stopped:
-            return start, parameters, n_iter
-        parameters, more = sample.learn(task_of(problem, start), parameters, value, budget)
-    return start, parameters, n_iter + more
+            return start, parameters, n_iter, None
+        task = task_of(problem, start)
+        parameters, more, cut_by = sample.learn(task, parameters, value, budget)
+    return start, parameters, n_iter + more, cut_by
 
 
 class SiteLearning:
@@ -139,9 +142,9 @@ class SiteLearning:
             return parameters, 0, before
         if self.whole:
             most = min(_WHOLE_TRIAL, task.settings.max_iter)
-            learned, n_iter = self._ascend(task, parameters, most, seconds, budget)
+            learned, n_iter, _ = self._ascend(task, parameters, most, seconds, budget)
         else:
-            learned, n_iter = self._climb(
+            learned, n_iter, _ = self._climb(
                 task, parameters, _TRIAL_GROUPS, _TRIAL_TURNS, _TRIAL_SPEED, seconds, budget
             )
         after = self.value(task, learned)
@@ -152,17 +155,18 @@ class SiteLearning:
 
     def _round(self, task, parameters, value, most, speed, seconds, budget):
         turns = min(_ROUND_TURNS, most)
-        learned, n_iter = self._climb(
+        learned, n_iter, cut_by = self._climb(
             task, parameters, self.n_groups, turns, speed, seconds, budget
         )
         after = self.value(task, learned)
-        return (learned, n_iter, after) if after.mean > value.mean else (parameters, n_iter, value)
+        is_kept = after.mean > value.mean
+        return (*((learned, n_iter, after) if is_kept else (parameters, n_iter, value)), cut_by)
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
         limit, speed = task.settings.max_iter, _ROUND_SPEED
         if budget.left() <= 0.0:
-            return parameters, 0
+            return parameters, 0, "max_time"
         if self.whole:
             return self._ascend(task, parameters, limit, budget.left(), budget)
         self.n_neighbors = _MORE_NEIGHBORS
@@ -184,8 +188,8 @@ class SiteLearning:
         evidence = self._sites(task, self.groups(parameters, 1))
         self._tell(task, len(self.rows))
         options = lbfgs_options(task, budget, seconds) | {"max_iter": max_iter}
-        result, _, n_iter = ascend_lbfgs(evidence, task.space, parameters, **options)
-        return result, n_iter
+        result, _, n_iter, cut_by = ascend_lbfgs(evidence, task.space, parameters, **options)
+        return result, n_iter, cut_by
 
     def _climb(self, task, parameters, count, turns, speed, seconds, budget):
         """Follow the evidence of some groups by Adam, scaled to all rows, again and again.
@@ -194,6 +198,7 @@ class SiteLearning:
         -------
         parameters : Parameters
         n_passes : int
+        cut_by : str or None
         """
         groups = self.groups(parameters, count)
         if budget.is_limited:

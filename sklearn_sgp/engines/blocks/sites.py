@@ -23,7 +23,7 @@ from .state import BlockPlan
 # know how far away the others are. With the kernel of one fit, new rows of 1,000 digits 3 and 8
 # of pendigits have -0.027 nats without, -0.002 to -0.004 with one, three and six; 1 and 7 -0.0133
 # and -0.0114 to -0.0119, 2,000 prices of electricity -0.460 with and without.
-SWEEPS_OF_ALL = 2
+_SWEEPS_OF_ALL = 2
 # A sweep begins if there is time for so many first passes.
 _SPARE_PASSES = 3.0
 
@@ -48,40 +48,21 @@ class SitesInBlocks:
             raise _unbounded(problem, error) from error
 
     def _fit(self, problem):
-        budget, start, n_iter = Budget(problem.trace.clock), problem.start, 0
-        parameters, plan = start.parameters, replace(self.plan, continues=False)
-        likelihood, n_jobs = start.likelihood, problem.settings.n_jobs
-        problem.trace.reached = None
+        budget, start, n_iter, cut_by = Budget(problem.trace.clock), problem.start, 0, None
+        parameters, likelihood, n_jobs = start.parameters, start.likelihood, problem.settings.n_jobs
         if problem.learns:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
                 budget.keep_for_finish(2.0 * seconds, time_shares.FINISH_OF_SITES)
-            start, parameters, n_iter = learn_by_sites(problem, budget)
+            start, parameters, n_iter, cut_by = learn_by_sites(problem, budget)
             parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start
-        problem.trace.begin(f"sites of {len(problem.rows)} rows")
-        found = regression_of(problem.rows, parameters, likelihood, problem.rng, n_jobs)
-        fitted, found = self._regressed(problem, replace(start, parameters=parameters), found, plan)
+        at = replace(problem, start=replace(start, parameters=parameters))
+        fitted, found = sites_of_all(at, self.plan)
+        fitted = replace(fitted, cut_by=cut_by)
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
             _warn(problem, start, fitted, found)
         return replace(fitted, start=start, n_iter=fitted.n_iter + n_iter)
-
-    @staticmethod
-    def _regressed(problem, start, found, plan):
-        """Fit the regression of the sites, which sweeps by its marginals move; return both."""
-        clock, begin = problem.trace.clock, problem.trace.clock.elapsed()
-        fitted = fit_of_sites(problem, start, found, plan)
-        seconds = clock.elapsed() - begin
-        for left in range(SWEEPS_OF_ALL, -1, -1):
-            if fitted.interrupted or fitted.n_used is not None:
-                return _with_constant(fitted, found.constant), found
-            moments = fitted.predictor.training_moments(found.rows, n_jobs=problem.settings.n_jobs)
-            moved, constant = swept(problem.rows, found, moments, fitted.likelihood)
-            if not left or clock.left() < _SPARE_PASSES * seconds:
-                break
-            found = moved
-            fitted = fit_of_sites(replace(problem, before=fitted), start, found, plan)
-        return with_evidence(problem.trace, fitted, found, constant), found
 
     def add(self, fitted, problem):
         """Add rows, whose sites are found given those of the rows before; see `Engine`."""
@@ -97,15 +78,46 @@ class SitesInBlocks:
         return _with_constant(fitted, found.constant)
 
 
-def fit_of_sites(problem, start, found, plan):
+def sites_of_all(problem, plan):
+    """Find sites of all rows at the parameters of the start, and fit the regression that they are.
+
+    Sweeps by its marginals move them.
+
+    Returns
+    -------
+    fitted : Fitted
+    found : Regression
+    """
+    trace, n_jobs = problem.trace, problem.settings.n_jobs
+    trace.begin(f"sites of {len(problem.rows)} rows")
+    of_start = problem.start.parameters, problem.start.likelihood, problem.rng, n_jobs
+    found = regression_of(problem.rows, *of_start)
+    begin, plan = trace.clock.elapsed(), replace(plan, continues=False)
+    fitted = _fit_of_sites(problem, found, plan)
+    seconds = trace.clock.elapsed() - begin
+    for left in range(_SWEEPS_OF_ALL, -1, -1):
+        if fitted.interrupted or fitted.n_used is not None:
+            return _with_constant(fitted, found.constant), found
+        moments = fitted.predictor.training_moments(found.rows, n_jobs=n_jobs)
+        moved, constant = swept(problem.rows, found, moments, fitted.likelihood)
+        if not left or trace.clock.left() < _SPARE_PASSES * seconds:
+            break
+        found = moved
+        fitted = _fit_of_sites(replace(problem, before=fitted), found, plan)
+    trace.constant = found.constant
+    trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
+    trace.constant = 0.0
+    return _with_constant(fitted, constant), found
+
+
+def _fit_of_sites(problem, found, plan):
     """Find q(u) of the regression of the sites; the trace is told their evidence.
 
     Parameters
     ----------
-    start : engines.base.Start
-        With the parameters.
     found : Regression
     """
+    start = problem.start
     if found.rows.outputs_differ:  # each has an H of its own
         noise = np.zeros(found.rows.y.shape[1])
         start = replace(start, parameters=start.parameters.with_values(log_noise=noise))
@@ -116,14 +128,6 @@ def fit_of_sites(problem, start, found, plan):
         return solver.fit(given, plan)
     finally:
         trace.constant = 0.0
-
-
-def with_evidence(trace, fitted, found, constant):
-    """Return a fit with the evidence of its sites, which the trace is told."""
-    trace.constant = found.constant
-    trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
-    trace.constant = 0.0
-    return _with_constant(fitted, constant)
 
 
 def _with_constant(fitted, constant):
@@ -137,7 +141,7 @@ def _warn(problem, start, fitted, found):
     if problem.is_interim:
         return
     warn_at_bounds(start, fitted.parameters)
-    if problem.trace.cut_by == "max_iter":
+    if fitted.cut_by == "max_iter":
         warn_of_max_iter(problem.settings.max_iter)
     if fitted.n_used is None:
         check_left_out_of_sites(problem, fitted, found.rows)

@@ -24,6 +24,7 @@ from ...kernels.categories._units import largest_change, units_of
 from ...optimize.budget import Budget
 from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of
+from ..ascent import Run
 from ..base import Fitted
 from ..fingerprints import fingerprint
 from ..standard_units import GivenUnits, learning_units
@@ -61,15 +62,15 @@ def fit(problem, plan, before=None):
     ValueError
         If a block is too large, or a covariance is not positive definite at any jitter.
     """
-    parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
-    n_iter = n_steps = 0
-    problem.trace.reached = None  # by a fit before
+    learned, n_steps = Run(problem.start.parameters, -np.inf, 0), 0
+    budget = Budget(problem.trace.clock)
     if problem.learns:
         units = GivenUnits() if plan.model.dense else learning_units(problem)
         with units.told(problem.trace):
             posed = units.posed(problem, looks_at_all(problem))
-            found, parameters, n_iter, n_steps = _learn(posed, plan, budget)
-        problem, parameters = units.again(problem, found), units.learned(parameters)
+            found, learned, n_steps = _learn(posed, plan, budget)
+        problem, learned = units.again(problem, found), units.run_again(learned)
+    parameters = learned.parameters
     mark = _mark(problem, plan, parameters)
     if mark is not None and before is not None and before.state.progress.mark == mark:
         seed = before.state.progress.seed
@@ -82,7 +83,7 @@ def fit(problem, plan, before=None):
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
     with single_blas_thread():
-        final = final_posterior(problem, plan, parameters, blocks, budget, before)
+        final = final_posterior(problem, plan, learned, blocks, budget, before)
     state = BlockState(
         plan.specification,
         final.constant,
@@ -98,13 +99,14 @@ def fit(problem, plan, before=None):
         state.predictor(final.posterior, parameters.noise_variance),
         final.objective,
         final.posterior.prior.jitter,
-        n_iter + final.n_iter,
+        learned.n_iter + final.n_iter,
         n_steps + final.n_steps,
         problem.rows.total_weight,
         n_samples=problem.n_samples or len(problem.rows),
         n_used=final.n_used,
         state=state,
         interrupted=final.interrupted,
+        cut_by=learned.cut_by,
     )
 
 
@@ -118,7 +120,7 @@ def _kept(blocks, plan):
 
 
 def _learn(problem, plan, budget):
-    """Return the problem with its kernel chosen, parameters, iterations and steps."""
+    """Return the problem with its kernel chosen, a `Run` and the number of steps."""
     rows = problem.rows
     if _is_partitioned_apart(rows, plan):
         learned, *result = _learn(replace(problem, rows=_sample(problem)), plan, budget)
@@ -138,15 +140,15 @@ def _learn(problem, plan, budget):
         if problem.settings.optimizer == "adam":
             return problem, *learn_stochastic(problem, plan, blocks, budget)
         if not near:
-            return problem, *learn_on_sample(
-                problem, plan, blocks, budget, _rearranged(problem, plan)
-            )
-        chosen, parameters, n_iter = learn_from_near_rows(problem, budget)
+            anew = _rearranged(problem, plan)
+            return problem, learn_on_sample(problem, plan, blocks, budget, anew), 0
+        chosen, parameters, n_iter, cut_by = learn_from_near_rows(problem, budget)
         problem = replace(problem, start=chosen)
         parameters = with_honest_noise(problem, parameters, budget)
         if not budget.is_limited:
             parameters = with_variance_of_labels(problem, parameters)
-        return problem, with_inducing(problem, plan, parameters), n_iter, 0
+        parameters = with_inducing(problem, plan, parameters)
+        return problem, Run(parameters, np.nan, n_iter, cut_by), 0
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
         raise explained(error, problem.rows, start.noise_variance) from error

@@ -56,7 +56,8 @@ def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, has_time
     ----------
     do_round : callable
         ``do_round(parameters, value, most, rate)`` learns for at most so many iterations, and
-        returns parameters, iterations and the score on groups that nothing is learned from.
+        returns parameters, iterations, the score on groups that nothing is learned from, and what
+        cut it short.
     value : Score
         Before the first round.
     has_time : callable
@@ -68,25 +69,27 @@ def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, has_time
     -------
     parameters : Parameters
     n_iter : int
+    cut_by : str or None
+        See `engines.base.Fitted`.
     """
     n_iter = 0
     while n_iter < max_iter and not trace.stopped:
         if not has_time():
-            trace.cut_by = "max_time"
-            break
+            return parameters, n_iter, "max_time"
         before = value
-        parameters, more, value = do_round(parameters, before, max_iter - n_iter, rate)
+        parameters, more, value, cut_by = do_round(parameters, before, max_iter - n_iter, rate)
         n_iter, rate = n_iter + more, 0.5 * rate
         gain, error = value.gain(before)
-        if trace.cut_by == "max_time" or gain <= max(error, least_gain):
-            break
-    else:
-        trace.cut_by = None if trace.stopped else "max_iter"
-    return parameters, n_iter
+        if cut_by == "max_time" or gain <= max(error, least_gain):
+            return parameters, n_iter, cut_by
+    return parameters, n_iter, None if trace.stopped else "max_iter"
 
 
 class AllRows:
-    """All rows are one group, the exact process, which L-BFGS follows."""
+    """All rows are one group, the exact process, which L-BFGS follows.
+
+    Like each way, it returns parameters, iterations or passes, and what cut these short.
+    """
 
     least_gain = _LEAST_ROUND_GAIN
 
@@ -94,13 +97,13 @@ class AllRows:
         self.sample = sample
 
     def trial(self, task, parameters, limit, budget):
-        """Learn from a start, before a time; return parameters and iterations."""
+        """Learn from a start, before a time."""
         iterations = min(TRIAL_ITERATIONS, task.settings.max_iter)
         groups, seconds = self._trial_groups(task, parameters), limit - time.perf_counter()
         return self.sample.ascend(task, groups, parameters, iterations, seconds, budget)
 
     def round(self, task, parameters, most, rate, seconds, budget):
-        """Go on for at most so many iterations; return parameters and iterations."""
+        """Go on for at most so many iterations."""
         groups, iterations = self.sample.groups(parameters), min(_ROUND_ITERATIONS, most)
         return self.sample.ascend(task, groups, parameters, iterations, seconds, budget)
 
@@ -126,14 +129,14 @@ class Labels:
         self.sample = sample
 
     def trial(self, task, parameters, limit, budget):
-        """Learn from a start, before a time; return parameters and iterations."""
+        """Learn from a start, before a time."""
         seconds = limit - time.perf_counter()
         return self._follow(
             task, parameters, _LABEL_TRIAL_GROUPS, TRIAL_ITERATIONS, seconds, budget
         )
 
     def round(self, task, parameters, most, rate, seconds, budget):
-        """Go on for at most so many iterations; return parameters and iterations."""
+        """Go on for at most so many iterations."""
         most = min(_ROUND_ITERATIONS, most)
         return self._follow(task, parameters, self.sample.n_groups, most, seconds, budget)
 
@@ -187,12 +190,12 @@ class Numbers:
         return trials + finals + _PLANNED_ROUNDS * (_ROUND_PASSES + _WORK_OF_VALUE)
 
     def trial(self, task, parameters, limit, budget):
-        """Learn from a start, before a time; return parameters and passes."""
+        """Learn from a start, before a time."""
         options = self._trial_passes, _TRIAL_RATE, limit - time.perf_counter(), budget
         return self.sample.climb(task, parameters, *options, every=_TRIAL_EVERY)
 
     def round(self, task, parameters, most, rate, seconds, budget):
-        """Go on for at most so many passes; return parameters and passes."""
+        """Go on for at most so many passes."""
         passes = min(_ROUND_PASSES, most)
         return self.sample.climb(task, parameters, passes, rate, seconds, budget)
 

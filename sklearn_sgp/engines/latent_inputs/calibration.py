@@ -116,7 +116,7 @@ def _forgetful(parameters, q, rest, space, settings, seconds):
     start = with_inputs(parameters, q)
     space = space.with_group("log_variance", bounds=log_variance_bounds(q))
     delta = settings.prior(parameters).delta
-    parameters, _, _ = ascend_lbfgs(
+    parameters, *_ = ascend_lbfgs(
         partial(latent_bound, table=rest, delta=delta, n_jobs=settings.n_jobs),
         with_learning_units(space, rest.counts()[0].sum()),
         start,

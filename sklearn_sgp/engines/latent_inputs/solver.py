@@ -197,7 +197,7 @@ def _rounds(problem, start, table, seconds, holds_noise):
         is_held = n_iter < held
         free = space.without("log_noise") if is_held else space
         interim = settings.plateau(len(table), interim=True) if is_held else plateau
-        parameters, value, iterations = ascend_lbfgs(
+        parameters, value, iterations, cut_by = ascend_lbfgs(
             partial(latent_bound, table=table, delta=delta, n_jobs=settings.n_jobs),
             free,
             parameters,
@@ -210,7 +210,7 @@ def _rounds(problem, start, table, seconds, holds_noise):
         if is_held and iterations < size:
             held = 0
         left = deadline - time.perf_counter()
-        if trace.stopped or trace.cut_by == "max_time" or left <= 0.0:
+        if trace.stopped or cut_by == "max_time" or left <= 0.0:
             break
         is_done = not is_held and iterations < size
         if is_done:

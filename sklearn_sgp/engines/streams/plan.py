@@ -161,8 +161,12 @@ class StreamPlan:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Inducing inputs and hyperparameters for a batch, with the prior that settled the jitter."""
+    """Inducing inputs and hyperparameters for a batch, with the prior that settled the jitter.
+
+    ``cut_by`` is what ended their learning: see `engines.base.Fitted`.
+    """
 
     parameters: Parameters
     kept: np.ndarray
     prior: Prior
+    cut_by: str | None = None

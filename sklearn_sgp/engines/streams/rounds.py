@@ -180,7 +180,8 @@ def fitted_from(plan, proposal, posterior, value, n_iter, n_steps):
     parameters = proposal.parameters
     kind = MixedOutputs if parameters.mixes_outputs else InducingPoints
     predictor = kind(posterior, parameters.noise_variance)
-    return Fitted(plan.start, parameters, predictor, value, jitter, n_iter, n_steps)
+    result = plan.start, parameters, predictor, value, jitter, n_iter, n_steps
+    return Fitted(*result, cut_by=proposal.cut_by)
 
 
 def _optimized(proposal, rows, old, plan, space):
@@ -212,6 +213,7 @@ def _optimized(proposal, rows, old, plan, space):
             )
             runs.add(*found)
         parameters, n_iter = runs.parameters, runs.n_iter
+        proposal = replace(proposal, cut_by=runs.cut_by)
     posterior, value = bound.posterior(parameters)
     return (replace(proposal, parameters=parameters), posterior, value), n_iter
 

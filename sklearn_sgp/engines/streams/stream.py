@@ -334,7 +334,7 @@ class Stream:
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""
-        parameters, varies = fitted.parameters, problem.noise_differs or fitted.noise.differs
+        parameters, varies = fitted.parameters, problem.has_row_noise or fitted.noise.differs
         is_plain = fitted.likelihood.conjugate and not parameters.mixes_outputs
         is_plain = is_plain and not (parameters.has_features or varies)
         learns = problem.settings.optimizer is not None

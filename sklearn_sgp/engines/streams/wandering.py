@@ -123,7 +123,7 @@ def kernel_of(rows, column):
     every = np.asarray(rows.X, dtype=np.float64)
     step = np.ptp(X[:, column]) / (len(X) - 1)
     std, span = every.std(axis=0), np.ptp(every[:, column])
-    spread = np.where(are_constant(std, every), 0.0, std)
+    spread = np.where(are_constant(std, np.abs(every).max(axis=0)), 0.0, std)
     return wandering_kernel(spread, column, span, step, noise * np.array(steps)), noise
 
 

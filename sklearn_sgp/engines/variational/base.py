@@ -21,17 +21,17 @@ class LearningInference(Protocol):
     ----------
     cost, last_cost : int
         Of a pass while learning, and of one for the last q(u), in passes with one H.
-    kept : tuple or None
-        The best q(u) of the last run, and the weight of the rows that it rests on; None where q(u)
-        has a closed form. A run begins at it.
+    known : tuple or None
+        The q(u) at which a run begins, and the weight of the rows that it rests on; None for the
+        prior's, and where q(u) has a closed form.
     """
 
     cost: int
     last_cost: int
-    kept: object
+    known: object
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
-        """Return space with units for a run of L-BFGS, and its objective.
+        """Return space with units for a run of L-BFGS, its objective, and what it comes to know.
 
         Parameters
         ----------
@@ -49,7 +49,12 @@ class LearningInference(Protocol):
         space : ParameterSpace
         objective : callable
             ``objective(parameters) -> (value, Gradient)``.
+        known_now : callable
+            Returns what the next run is to know.
         """
+
+    def knowing(self, known):
+        """Return an inference whose runs begin at another q(u); see ``known``."""
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the selection score of learned parameters, to compare kernels by.
@@ -80,9 +85,6 @@ class Inference(LearningInference, Protocol):
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
         """Find q(u), the bound and scalar sums, from all rows, in the seconds left."""
-
-    def keep_q(self, q, weight):
-        """Let the next run begin at this q(u), which rests on rows of some weight."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         """Update q(u) with more rows.

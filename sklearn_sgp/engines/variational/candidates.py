@@ -19,9 +19,10 @@ from ...kernels._parts import in_words
 from ...objectives.scores import Score
 from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
-from ..ascent import FEW_ROWS, ascend
+from ..ascent import FEW_ROWS, Run, ascend
 from ..lines import gains_enough, line_starts, may_be_lines
 from ..start import bic_penalty, default_starts
+from .inference import knowing
 
 # Iterations of the warm start after which the units of its variables are taken anew.
 WARM_ITERATIONS = 20
@@ -57,38 +58,34 @@ def with_best_kernel(problem, starts, rows, seconds, interim):
     Returns
     -------
     problem : Problem
-    result : (Parameters, float, int) or None
-        Of the first run with this kernel; None where there is nothing to choose.
-    kept : object
-        What the inference keeps of it.
+    run : Run or None
+        The first with this kernel; None where there is nothing to choose.
     n_iter : int
         Iterations with other kernels.
     """
-    trace = problem.trace
     if len(starts) == 1:
-        return replace(problem, start=starts[0]), None, problem.inference.kept, 0
+        return replace(problem, start=starts[0]), None, 0
     every = trials(problem, starts, rows, time_shares.KERNELS * seconds, interim)
     if len(rows) == len(problem.rows):
         every = _or_lines(problem, every, rows, time_shares.KERNELS * seconds, interim)
     best = every[0]
-    trace.cut_by = best.cut_by
-    n_iter = sum(one.result[2] for one in every) - best.result[2]
-    return best.problem, best.result, best.kept, n_iter
+    n_iter = sum(one.run.n_iter for one in every) - best.run.n_iter
+    return knowing(best.problem, best.run.known), best.run, n_iter
 
 
 def _or_lines(problem, every, rows, seconds, interim):
     """Try straight lines, too, where they may explain the rows; return all trials, best first."""
     best, lines, trace = every[0], line_starts(problem.start), problem.trace
-    ended = trace.stopped or trace.cut_by == "max_time"
-    if ended or not lines or not may_be_lines(rows, best.result[1]):
+    ended = trace.stopped or any(one.run.cut_by == "max_time" for one in every)
+    if ended or not lines or not may_be_lines(rows, best.run.value):
         return every
     try:
         line = trials(problem, lines[-1:], rows, seconds, interim)[0]
     except NotPositiveDefiniteError:  # of inputs far from all others
         return every
-    is_taken = gains_enough(line.result[1], best.result[1], len(rows))
+    is_taken = gains_enough(line.run.value, best.run.value, len(rows))
     tried = [
-        Tried(in_words(one.problem.start.kernel), one, _of_value(one.result[1], problem), seconds)
+        Tried(in_words(one.problem.start.kernel), one, _of_value(one.run.value, problem), seconds)
         for one in (best, line)
     ]
     tell("lines in the place of the kernel", tried, tried[is_taken], trace)
@@ -100,13 +97,11 @@ def _of_value(value, problem):
 
 
 class Trial(NamedTuple):
-    """A start that was tried: its score, problem, result, the q(u) kept, and what cut it short."""
+    """A start that was tried: its score, its problem and a short `Run` from it."""
 
     score: float
     problem: object
-    result: tuple
-    kept: object
-    cut_by: str | None
+    run: Run
 
 
 def trials(problem, starts, rows, seconds, interim):
@@ -114,7 +109,7 @@ def trials(problem, starts, rows, seconds, interim):
 
     Where time is over the others are not tried.
     """
-    trace, inference = problem.trace, problem.inference
+    trace, is_cut = problem.trace, False
     scale = problem.rows.total_weight / rows.total_weight
     most = min(WARM_ITERATIONS, problem.settings.max_iter)
 
@@ -123,19 +118,20 @@ def trials(problem, starts, rows, seconds, interim):
     def until_cut():
         for named in zip(names, starts, strict=True):
             yield named
-            if trace.cut_by == "max_time":
+            if is_cut:
                 return
 
     kernels = Comparison(f"kernel and start, {len(rows)} rows", trace)
     for start in kernels.over(until_cut()):
-        inference.kept, trial = None, replace(problem, start=start)
+        trial = knowing(replace(problem, start=start), None)
         with kernels:
-            result = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
-            cost = scale * bic_penalty(start, len(rows))
-            score = inference.selection_score(result[0], rows, problem.settings, result[1], cost)
-            score = trial.with_expected(result[0], score)
-            trial = Trial(score, trial, result, inference.kept, trace.cut_by)
-            kernels.add(trial, Score.of_objective(score, problem.rows.total_weight))
+            run = ascend(trial, start.parameters, rows, seconds / len(starts), most, interim)
+            is_cut = run.cut_by == "max_time"
+            cost, settings = scale * bic_penalty(start, len(rows)), problem.settings
+            score = trial.inference.selection_score(run.parameters, rows, settings, run.value, cost)
+            score = trial.with_expected(run.parameters, score)
+            known = Score.of_objective(score, problem.rows.total_weight)
+            kernels.add(Trial(score, trial, run), known)
     return [one.result for one in kernels.best_first()]
 
 
@@ -163,7 +159,7 @@ def likely_starts(problem, rows, seconds):
     for size in _COMPARED_ROWS:
         some, tried = rows.select(np.sort(order[:size])), [one for _, one in left]
         done = trials(problem, tried, some, seconds / len(_COMPARED_ROWS), True)
-        n_iter += sum(one.result[2] for one in done)
+        n_iter += sum(one.run.n_iter for one in done)
         likely = _likely(done, some, others)
         if not likely:
             left = [(one, None) for one in starts]
@@ -173,7 +169,6 @@ def likely_starts(problem, rows, seconds):
         left = left[: len(starts) // 2]
         if len(left) == 1 or problem.trace.stopped:
             break
-    problem.inference.kept = None  # that of few inducing inputs
     return [one for one, _ in left], n_iter
 
 
@@ -200,7 +195,7 @@ def _with_few_inputs(start, rows, rng):
 
 def _further(trial):
     """Return a start that goes on from a trial."""
-    return replace(trial.problem.start, parameters=trial.result[0])
+    return replace(trial.problem.start, parameters=trial.run.parameters)
 
 
 def _likely(done, rows, others):
@@ -232,8 +227,7 @@ def _kind(trial):
 
 def _score(trial, rows, others):
     """Return the `Score` of other rows, given those that a trial has learned from."""
-    problem, parameters = trial.problem, trial.result[0]
-    problem.inference.kept = trial.kept
+    problem, parameters = knowing(trial.problem, trial.run.known), trial.run.parameters
     n_jobs, prior = problem.settings.n_jobs, problem.prior(parameters)
     each = problem.inference.densities(prior, parameters, rows, others, n_jobs)
     return Score(each, each_weight(others.observations, len(others)))

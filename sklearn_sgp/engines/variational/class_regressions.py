@@ -9,10 +9,10 @@ from ...gp.prior import Prior
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
-from .inference import in_measured_units
+from .inference import ClosedForm, in_measured_units, nothing_known
 
 
-class RegressionInference:
+class RegressionInference(ClosedForm):
     """The `LearningInference` of regressions of classes (docs/theory.md, section 14).
 
     Parameters
@@ -28,7 +28,6 @@ class RegressionInference:
     """
 
     cost = 1  # in passes with one H
-    kept = None  # no q(u) has to be remembered
 
     @property
     def last_cost(self):
@@ -50,7 +49,7 @@ class RegressionInference:
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
             return regressions.bound(prior, space.learns("Z"))
 
-        return space, objective
+        return space, objective, nothing_known
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the log probability of held-out labels, of all rows, less the BIC penalty.

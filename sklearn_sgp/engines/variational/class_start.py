@@ -179,10 +179,10 @@ def _learned(problem, inference, rows):
         trace=Trace(problem.trace.clock),
     )
     seconds = time_shares.START_OF_CLASSES * problem.trace.clock.left()
-    best, parameters, _ = learn_from_starts(trial, rows, seconds, interim=True)
+    best, run = learn_from_starts(trial, rows, seconds, interim=True)
     kind = best.start.kernel, best.start.in_proportion
     found = next(one for one in starts if (one.kernel, one.in_proportion) == kind)
-    return replace(found, alternatives=()), parameters
+    return replace(found, alternatives=()), run.parameters
 
 
 def _of_kernels(start):

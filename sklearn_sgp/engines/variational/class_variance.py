@@ -21,6 +21,7 @@ from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...optimize.choices import climb, tell
 from .class_regressions import RegressionInference, regressions_of
+from .inference import knowing
 from .label_folds import LabelFolds, parts_of
 
 # Rows held out, at most, and as a share of all; with fewer rows than the last nothing is held out.
@@ -49,15 +50,13 @@ def from_regressions(problem, budget, learn):
     problem : Problem
         With a softmax.
     learn : callable
-        ``learn(problem, budget)`` returns the problem with its kernel chosen, its parameters and
-        the number of iterations.
+        ``learn(problem, budget)`` returns the problem with its kernel chosen, and a `Run`.
 
     Returns
     -------
     problem : Problem
         With the temperature.
-    parameters : Parameters
-    n_iter : int
+    run : Run
     """
     if len(problem.rows) < _LEAST_LABELS:
         return learn(problem, budget)
@@ -68,33 +67,32 @@ def from_regressions(problem, budget, learn):
     easier = replace(problem, rows=known, inference=inference)
     problem.trace.forecast.expect(_SEARCH, np.inf)
     try:
-        easier, parameters, n_iter = learn(easier, budget)
+        easier, run = learn(easier, budget)
     except NotPositiveDefiniteError:  # huge weights: the softmax says more of them
         return learn(problem, budget)
     problem = replace(problem, start=easier.start)
-    problem.trace.reached = None  # it is no bound of the softmax
+    run = run._replace(reached=None)  # it is no bound of the softmax
     if problem.trace.stopped:
-        return problem, parameters, n_iter
+        return problem, run
     problem.trace.begin(_SEARCH)
     size = _affordable(problem, budget)
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
     parts = parts_of(known, held_out, problem.rng)[: max(size // len(known), 1)]
     deadline = perf_counter() + time_shares.VARIANCE_OF_CLASSES * budget.left()
     search = VarianceSearch(problem, parts, deadline)
-    best = search.best(parameters)
+    best = search.best(run.parameters)
     if best is None:  # no time: the functions of the regressions are those of a softmax, roughly
         some = easier.rows.random_subset(_AT_ONCE, problem.rng)
         regressions = ClassRegressions(some, likelihood, problem.settings.n_jobs)
-        q, _ = regressions.optimal_q(problem.prior(parameters))
-        problem.inference.keep_q(q, some.total_weight)
-        return problem, parameters, n_iter
+        q, _ = regressions.optimal_q(problem.prior(run.parameters))
+        return knowing(problem, (q, some.total_weight)), run
     likelihood = best.left_out.calibrated()
     if problem.start.earlier is not None:
         best, likelihood = search.best_or_earlier(best, likelihood)
-    problem.inference.keep_q(best.q, known.total_weight)
+    problem = knowing(problem, (best.q, known.total_weight))
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
     problem.trace.start = problem.start
-    return problem, best.parameters, n_iter
+    return problem, run._replace(parameters=best.parameters)
 
 
 def _affordable(problem, budget):

@@ -42,8 +42,7 @@ class Variational:
             if is_doubtful(done, fitted, fitted.objective):
                 other = begun_with_regressions(problem, fitted.parameters)
         if other is not None:
-            cut_by, other.inference.kept, trace.cut_by = trace.cut_by, None, None
-            done, fitted = _better(done, fitted, *run(other), cut_by)
+            done, fitted = _better(done, fitted, *run(other))
         warn_of_weak_spots(done, fitted)
         return with_spread_of_levels(fitted) if problem.learns else fitted
 
@@ -63,10 +62,10 @@ class Variational:
         )
 
 
-def _better(done, fitted, other, again, cut_by):
-    """Return the problem and fit of the better bound; ``cut_by`` is what cut the first short."""
-    n_iter, trace = fitted.n_iter + again.n_iter - 1, done.trace
+def _better(done, fitted, other, again):
+    """Return the problem and fit of the better bound."""
+    n_iter = fitted.n_iter + again.n_iter - 1
     if again.merit > fitted.merit:
         return other, replace(again, n_iter=n_iter)
-    trace.cut_by, trace.start = cut_by, fitted.start
+    done.trace.start = fitted.start
     return done, replace(fitted, n_iter=n_iter)

@@ -6,6 +6,7 @@ so that stages, minibatch steps and `partial_fit` are written once.
 """
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -49,6 +50,11 @@ def inference_for(likelihood, n_outputs, tol=INNER_TOL):
     return SiteInference(likelihood, likelihood.n_latent(n_outputs), tol)
 
 
+def knowing(problem, known):
+    """Return a `Problem` whose runs begin at this q(u); see `base.LearningInference`."""
+    return replace(problem, inference=problem.inference.knowing(known))
+
+
 def in_measured_units(space, parameters, rows, delta, has_learned, optimal):
     """Return the space with units of Z from the optimal q(u) of some rows, if anything is learned.
 
@@ -76,6 +82,21 @@ def with_learned_input_units(space, parameters, q):
     return with_input_units(space, (q.coefficients**2).sum(axis=1), scales)
 
 
+def nothing_known():
+    """Return what a run that has q(u) in closed form says of it to the next one."""
+    return None
+
+
+class ClosedForm:
+    """Base of inferences whose q(u) has a closed form: no run begins at another one."""
+
+    known = None
+
+    def knowing(self, known):
+        """Return the same: there is nothing to know."""
+        return self
+
+
 class RowInference:
     """Base of both kinds of `MinibatchInference`: rows are independent given u."""
 
@@ -85,14 +106,13 @@ class RowInference:
         return InducingPoints(posterior, noise_variance)
 
 
-class ConjugateInference(RowInference):
+class ConjugateInference(ClosedForm, RowInference):
     """Gaussian noise: the optimal q(u) takes one pass.
 
     All outputs share one H, unless each has a noise variance of its own.
     """
 
     cost = last_cost = 1  # in passes with one H; that of the last q(u)
-    kept = None  # no q(u) has to be remembered
 
     def __init__(self, likelihood, n_outputs):
         self.likelihood, self.n_outputs = likelihood, n_outputs
@@ -100,7 +120,7 @@ class ConjugateInference(RowInference):
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         exact = exact_objective(space, parameters, rows)
         if exact is not None:
-            return space, exact
+            return space, exact, nothing_known
 
         def optimal(prior, sample):
             return self._optimal_q(prior, parameters, sample, n_jobs)[0].posterior
@@ -109,7 +129,7 @@ class ConjugateInference(RowInference):
         limit = gradient_limit(parameters, rows, delta, space, n_jobs)
 
         options = {"with_inputs": space.learns("Z"), "n_jobs": n_jobs, "limit": limit}
-        return space, partial(collapsed_bound, rows=rows, delta=delta, **options)
+        return space, partial(collapsed_bound, rows=rows, delta=delta, **options), nothing_known
 
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         return value - bic_penalty
@@ -181,9 +201,6 @@ class ConjugateInference(RowInference):
         """Return a posterior as `minibatch` takes it."""
         return posterior if np.ndim(parameters.noise_variance) else Whitened(posterior)
 
-    def keep_q(self, q, weight):
-        """Remember nothing: the last q(u) is known in closed form."""
-
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         prior, s2 = posterior.prior, parameters.noise_variance
         sums = row_sums(prior.kernel, prior.Z, prior.L_inv, Pieces.of_rows(rows, n_jobs=n_jobs))
@@ -216,23 +233,28 @@ class SiteInference(RowInference):
         With its free parameters, which come with the `Parameters`.
     tol : float
         See `inference_for`.
+    known : tuple or None
+        See `base.LearningInference`.
     """
 
-    def __init__(self, likelihood, n_latent, tol=INNER_TOL):
-        self.likelihood, self.n_latent, self.tol = likelihood, n_latent, tol
+    def __init__(self, likelihood, n_latent, tol=INNER_TOL, known=None):
+        self.likelihood, self.n_latent, self.tol, self.known = likelihood, n_latent, tol, known
         self.cost = self.last_cost = n_latent
-        self.kept = None  # the last q(u), and the weight of the rows that it rests on
+
+    def knowing(self, known):
+        """Return an inference whose iterations begin at another q(u)."""
+        return SiteInference(self.likelihood, self.n_latent, self.tol, known)
 
     selection_score = ConjugateInference.selection_score
 
     def _first(self, prior, rows):
-        if self.kept is None:
+        if self.known is None:
             return Posterior.at_prior(prior, self.n_latent, self.n_latent)
-        q, weight = self.kept
+        q, weight = self.known
         return q.under(prior).scaled(rows.total_weight / weight)
 
     def densities(self, prior, parameters, rows, others, n_jobs):
-        """Return expected log densities, which every likelihood has, under the q(u) kept."""
+        """Return expected log densities, which every likelihood has, under the known q(u)."""
         X, likelihood = np.asarray(others.X, dtype=np.float64), self.likelihood
         mean, variance = self._first(prior, rows).mean_variance(X)
         mean = others.shifted(mean)
@@ -262,19 +284,19 @@ class SiteInference(RowInference):
         if has_learned and with_inputs:
             last = bound.at(parameters, prior, last)[1]
             units = with_learned_input_units(space, parameters, last)
-        best = -np.inf
+        best, known = -np.inf, self.known
 
         def objective(candidate):
-            nonlocal best, last
+            nonlocal best, known, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
             problem, q, result, value = bound.at(candidate, prior, last.under(prior))
             sums = problem.gradient_sums(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
-                best, self.kept = value, (q, weight)
+                best, known = value, (q, weight)
             last = q
             return value, sums.gradient(q.prior, with_inputs)
 
-        return units, objective
+        return units, objective, lambda: known
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         problem = self._problem(prior, parameters, sample, n_jobs, keep=False)
@@ -285,8 +307,8 @@ class SiteInference(RowInference):
         problem = self._problem(prior, parameters, rows, n_jobs)
         tol, deadline = FINAL_TOL * rows.total_weight, time.perf_counter() + seconds
         q, _, bound = problem.ascend(self._first(prior, rows), tol, seconds=seconds)
-        if problem.missed > INNER_TOL * rows.total_weight and self.kept is not None:
-            # the last q(u) may be far off under parameters that moved, the prior is not; from both
+        if problem.missed > INNER_TOL * rows.total_weight and self.known is not None:
+            # the known q(u) may be far off under parameters that moved, the prior is not; from both
             # takes a third of a fit of ten classes, 5,000 rows
             begin = Posterior.at_prior(prior, self.n_latent, self.n_latent)
             again = self._problem(prior, parameters, rows, n_jobs)
@@ -311,10 +333,6 @@ class SiteInference(RowInference):
         if with_inputs is not None:
             gradient = problem.gradient_sums(q, result, with_inputs).gradient(q.prior, with_inputs)
         return MinibatchTerms(result.value - q.kl(), gradient, result.target)
-
-    def keep_q(self, q, weight):
-        """Let the last q(u) begin at this one, which rests on rows of some weight."""
-        self.kept = q, weight
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         if is_new:

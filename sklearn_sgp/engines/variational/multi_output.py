@@ -11,14 +11,13 @@ from ...objectives.multi_output import (
 )
 from ...predict.multi_output import MixedOutputs
 from .base import Added
-from .inference import ConjugateInference, in_measured_units
+from .inference import ClosedForm, ConjugateInference, in_measured_units, nothing_known
 
 
-class CoregionalisedInference:
+class CoregionalisedInference(ClosedForm):
     """The `Inference` of Gaussian noise and mixed latent functions: q(u) takes one pass."""
 
     cost = last_cost = 1
-    kept = None  # no q(u) has to be remembered
     selection_score = ConjugateInference.selection_score
 
     @staticmethod
@@ -43,7 +42,7 @@ class CoregionalisedInference:
                 n_jobs=n_jobs,
             )
 
-        return space, objective
+        return space, objective, nothing_known
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         return lambda: _optimal(prior, parameters, sample, n_jobs), 1
@@ -52,9 +51,6 @@ class CoregionalisedInference:
         q, sums, patterns = _optimal(prior, parameters, rows, n_jobs)
         scalars = OutputScalars.of(rows, sums, patterns)
         return q, self.bound(q, parameters, scalars), scalars
-
-    def keep_q(self, q, weight):
-        """Remember nothing: the last q(u) is known in closed form."""
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
         asked, sums, patterns = _optimal(posterior.prior, parameters, rows, n_jobs)

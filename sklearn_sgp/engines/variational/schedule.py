@@ -14,13 +14,13 @@ from ...optimize import time_shares
 from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_seconds
 from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
-from ..ascent import ascend, best_of_priors, expect_ascent, seconds_of_rows
+from ..ascent import Run, ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
-from ..diagnostics import warn_of_weak_spots
 from ..standard_units import learning_units
 from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions
 from .class_variance import from_regressions
+from .inference import knowing
 from .partial_fit import RowState
 from .stochastic import ascend_stochastic
 from .warm_start import learn_from_starts
@@ -44,13 +44,6 @@ _TIMED, _LEAST_TIMED = 4 * CHUNK, 256
 _LAST = "q(u)"
 
 
-def fit(problem):
-    """Run the stages that ``optimizer`` asks for and the exact finish; warn of weak spots."""
-    problem, fitted = run(problem)
-    warn_of_weak_spots(problem, fitted)
-    return fitted
-
-
 def run(problem):
     """Run the stages that ``optimizer`` asks for, then the exact finish.
 
@@ -60,27 +53,26 @@ def run(problem):
         With its kernel chosen.
     fitted : Fitted
     """
-    parameters, budget = problem.start.parameters, Budget(problem.trace.clock)
-    problem.trace.reached = None  # by a fit before
-    budget.keep_for_finish(_finish_seconds(problem, parameters, budget))
-    n_iter = n_steps = 0
+    given, trace, budget = problem.start.parameters, problem.trace, Budget(problem.trace.clock)
+    trace.known_now = lambda: problem.inference.known
+    budget.keep_for_finish(_finish_seconds(problem, given, budget))
+    learned, n_steps = Run(given, -np.inf, 0), 0
     if problem.learns:
         units, optimizer = learning_units(problem), problem.settings.optimizer
-        with units.told(problem.trace):
+        with units.told(trace):
             found = units.posed(problem, looks_at_all(problem))
             if optimizer in STOCHASTIC:
-                parameters, n_iter, n_steps = ascend_stochastic(
-                    found, found.start.parameters, budget
-                )
+                learned, n_steps = ascend_stochastic(found, found.start.parameters, budget)
+                found = knowing(found, learned.known)
             elif learns_by_regressions(problem):
-                found, parameters, n_iter = from_regressions(found, budget, _auto)
+                found, learned = from_regressions(found, budget, _auto)
             elif optimizer == "lbfgs":
-                rows = found.rows.resident()
-                found, parameters, n_iter = learn_from_starts(found, rows, budget.left())
+                found, learned = learn_from_starts(found, found.rows.resident(), budget.left())
             else:
-                found, parameters, n_iter = _auto(found, budget)
-        problem, parameters = units.again(problem, found), units.learned(parameters)
-    return problem, _final_posterior(problem, parameters, budget, n_iter, n_steps)
+                found, learned = _auto(found, budget)
+        problem, learned = units.again(problem, found), units.run_again(learned)
+        trace.known_now = lambda: problem.inference.known
+    return problem, _final_posterior(problem, learned, budget, n_steps)
 
 
 def looks_at_all(problem):
@@ -104,15 +96,13 @@ def _auto(problem, budget):
     starts, few = likely_starts(problem, used, time_shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
     _expect(problem, used, len(starts), [] if is_only else refinement_sizes(len(rows), init_size))
-    problem, parameters, n_iter = learn_from_starts(
-        problem, used, seconds, not is_only, starts, is_short=True
-    )
-    expect_ascent(problem.trace, used, parameters, 0)
-    n_iter += few
+    problem, run = learn_from_starts(problem, used, seconds, not is_only, starts, is_short=True)
+    expect_ascent(problem.trace, used, run.parameters, 0)
+    n_iter = run.n_iter + few
     if is_only:
-        return problem, parameters, n_iter
+        return problem, run._replace(n_iter=n_iter)
     # a pass may take half the time with the kernel that was found
-    pass_seconds = _finish_seconds(problem, parameters, budget)
+    pass_seconds = _finish_seconds(problem, run.parameters, budget)
     budget.reserve = min(pass_seconds, budget.reserve)
     affordable = _affordable_rows(len(rows), budget)
     sizes = refinement_sizes(len(rows), init_size, affordable)
@@ -124,11 +114,9 @@ def _auto(problem, budget):
         factor = min(len(rows) / size, LARGEST_WEIGHT if 2 * affordable >= size else 1.0)
         used = used if factor == 1.0 else used.weighted(factor)
         seconds = budget.stage_seconds(is_last)
-        parameters, _, more = ascend(
-            problem, parameters, used, seconds, interim=not is_last, is_short=True
-        )
-        n_iter += more
-    return problem, parameters, n_iter
+        run = ascend(problem, run.parameters, used, seconds, interim=not is_last, is_short=True)
+        problem, n_iter = knowing(problem, run.known), n_iter + run.n_iter
+    return problem, run._replace(n_iter=n_iter)
 
 
 def _expect(problem, used, n_starts, sizes):
@@ -186,9 +174,10 @@ def _finish_seconds(problem, parameters, budget):
     return budget.measure_finish(measure)
 
 
-def _final_posterior(problem, parameters, budget, n_iter, n_steps):
+def _final_posterior(problem, learned, budget, n_steps):
     """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
+    parameters = learned.parameters
     used = rows if trace.stopped else _affordable(problem, parameters, budget)
     if used is not rows:
         used = used.weighted(rows.total_weight / used.total_weight)
@@ -200,7 +189,7 @@ def _final_posterior(problem, parameters, budget, n_iter, n_steps):
         found = problem.inference.posterior(prior, parameters, used, settings.n_jobs, seconds)
         return prior, *found
 
-    prior, posterior, objective, scalars = best_of_priors(find, problem, parameters)
+    prior, posterior, objective, scalars = best_of_priors(find, problem, learned)
     posterior.warm_cache()
     trace.add(objective, lambda: parameters)
     is_whole = len(used) == len(rows)
@@ -210,12 +199,13 @@ def _final_posterior(problem, parameters, budget, n_iter, n_steps):
         problem.inference.predictor(posterior, parameters.noise_variance),
         objective,
         prior.jitter,
-        n_iter + 1,
+        learned.n_iter + 1,
         n_steps,
         rows.total_weight,
         n_samples=len(rows) if problem.n_samples is None else problem.n_samples,
         n_used=None if is_whole else len(used),
         state=RowState.after_fit(scalars, rows.total_weight, is_whole),
+        cut_by=learned.cut_by,
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...optimize.adam import adam_step
 from ...optimize.momentum import stochastic_optimizer
+from ..ascent import Run
 
 
 def ascend_stochastic(problem, parameters, budget):
@@ -13,12 +14,12 @@ def ascend_stochastic(problem, parameters, budget):
 
     Returns
     -------
-    parameters : Parameters
-    n_iter, n_steps : int
-        Epochs and steps.
+    run : Run
+        Its iterations are epochs.
+    n_steps : int
     """
     steps = StochasticSteps(problem, parameters)
-    plateau, n_iter = problem.plateau(), 0
+    plateau, n_iter, cut_by = problem.plateau(), 0, None
     problem.trace.begin(f"stochastic steps of {problem.settings.batch_size} rows")
     for epoch in range(problem.settings.max_iter):
         values, complete = steps.epoch(moves=epoch > 0, budget=budget)
@@ -29,9 +30,9 @@ def ascend_stochastic(problem, parameters, budget):
         if not complete or plateau.reached(value):
             break
     else:
-        problem.trace.cut_by = "max_iter" if plateau.is_gaining else None
-    problem.inference.keep_q(steps.q, problem.rows.total_weight)
-    return steps.parameters, n_iter, steps.n_steps
+        cut_by = "max_iter" if plateau.is_gaining else None
+    known = steps.q, problem.rows.total_weight
+    return Run(steps.parameters, value, n_iter, cut_by, known), steps.n_steps
 
 
 class StochasticSteps:

@@ -7,12 +7,13 @@ from ...optimize.choices import Comparison
 from ..ascent import ascend, better
 from ..start import random_starts
 from .candidates import WARM_ITERATIONS, starts_of, with_best_kernel
+from .inference import knowing
 
 
 def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_short=False):
-    """Learn from the starts; return the problem with its kernel chosen, and the best parameters.
+    """Learn from the starts; return the problem with its kernel chosen, and the best `Run`.
 
-    From the starting values and from random ones, if asked for.
+    From the starting values and from random ones, if asked for. The iterations are those of all.
 
     Parameters
     ----------
@@ -21,9 +22,9 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
     is_short : bool
         Whether runs end where more iterations would gain nothing that can be seen.
     """
-    deadline, trace, inference = time.perf_counter() + seconds, problem.trace, problem.inference
+    deadline, trace = time.perf_counter() + seconds, problem.trace
     starts = starts_of(problem) if starts is None else starts
-    problem, first, kept, n_iter = with_best_kernel(problem, starts, rows, seconds, interim)
+    problem, first, n_iter = with_best_kernel(problem, starts, rows, seconds, interim)
     starts = [problem.start.parameters, *random_starts(problem)]
     few = problem.settings.max_iter
     if problem.space.learns("Z"):
@@ -32,31 +33,31 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
     names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
     restarts = Comparison("restart", trace)
     for k, start in restarts.over(zip(names, enumerate(starts), strict=True)):
-        inference.kept = None if k else kept  # no start begins at the q(u) of another
+        one = knowing(problem, None) if k else problem  # no start begins at the q(u) of another
         share = (deadline - time.perf_counter()) / (len(starts) - k)
-        begin, result = time.perf_counter(), first
+        begin, run = time.perf_counter(), first
         with restarts:
             if k or first is None:
-                result = ascend(problem, start, rows, share, few, interim)
+                run = ascend(one, start, rows, share, few, interim)
             share -= time.perf_counter() - begin
-            result = _go_on(problem, result, rows, share, interim, is_short)
-            value = problem.with_expected(*result[:2])
-            score = Score.of_objective(value, problem.rows.total_weight)
-            restarts.add((*result, trace.cut_by, inference.kept), score)
+            run = _go_on(problem, run, rows, share, interim, is_short)
+            value = problem.with_expected(run.parameters, run.value)
+            restarts.add(run, Score.of_objective(value, problem.rows.total_weight))
     tried = restarts.best_first()
-    parameters, _, _, trace.cut_by, inference.kept = tried[0].result
-    return problem, parameters, n_iter + sum(one.result[2] for one in tried)
+    best = tried[0].result
+    n_iter += sum(one.result.n_iter for one in tried)
+    return knowing(problem, best.known), best._replace(n_iter=n_iter)
 
 
-def _go_on(problem, result, rows, seconds, interim, is_short):
+def _go_on(problem, first, rows, seconds, interim, is_short):
     """Go on with L-BFGS: the first run gives units of inducing inputs."""
-    (parameters, _, n_iter), trace = result, problem.trace
-    left = problem.settings.max_iter - n_iter
-    if n_iter < WARM_ITERATIONS or left <= 0 or trace.stopped:
-        return result
+    left = problem.settings.max_iter - first.n_iter
+    if first.n_iter < WARM_ITERATIONS or left <= 0 or problem.trace.stopped:
+        return first
     if seconds <= 0:
-        trace.cut_by = "max_time"
-        return result
-    second = ascend(problem, parameters, rows, seconds, left, interim, is_short)
-    parameters, value, _ = better(problem.space, result, second)
-    return parameters, value, n_iter + second[2]
+        return first._replace(cut_by="max_time")
+    problem = knowing(problem, first.known)
+    second = ascend(problem, first.parameters, rows, seconds, left, interim, is_short)
+    best = better(problem.space, first, second)
+    n_iter = first.n_iter + second.n_iter
+    return second._replace(parameters=best.parameters, value=best.value, n_iter=n_iter)

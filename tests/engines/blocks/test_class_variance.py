@@ -21,7 +21,7 @@ def data(n=140):
 
 def not_learned(kernel, monkeypatch, **options):
     """A fit that learns the variance alone."""
-    stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
+    stays = lambda problem, _: (problem.start, problem.start.parameters, 1, None)  # noqa: E731
     monkeypatch.setattr(solver, "learn_from_near_rows", stays)
     return AnytimeSGPClassifier(kernel, **{**OPTIONS, **options}).fit(*data())
 
@@ -66,7 +66,7 @@ def test_what_may_not_move_stays(kernel, options, monkeypatch):
 def test_scores_are_those_of_dense_regressions(monkeypatch):
     """With all rows in one group, each is left out of the exact process of both classes."""
     X, y = (part[:40] for part in data())
-    stays = lambda problem, budget: (problem.start, problem.start.parameters, 1)  # noqa: E731
+    stays = lambda problem, _: (problem.start, problem.start.parameters, 1, None)  # noqa: E731
     monkeypatch.setattr(solver, "learn_from_near_rows", stays)
     kernel = ConstantKernel(1.0) * RBF(0.8, "fixed")
     fitted = AnytimeSGPClassifier(kernel, **OPTIONS).fit(X, y)

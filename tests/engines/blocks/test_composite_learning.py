@@ -62,7 +62,7 @@ def test_the_kernel_that_predicts_better_goes_on(rng):
     """Of a smooth and a rough default kernel, the rough one for a walk, whichever comes first."""
     problem, other = problem_with(rng, max_iter=12), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
-    start, parameters, n_iter = learned(both)
+    start, parameters, n_iter, _ = learned(both)
     assert start.kernel == ROUGH
     assert start.alternatives == ()
     assert n_iter > 10
@@ -88,7 +88,7 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
         return value(sample, *args)
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "value", seen)
-    _, parameters, _ = learned(problem)
+    _, parameters, *_ = learned(problem)
     assert furthest[0] <= 4.0
     assert furthest[-1] == np.abs(problem.rows.targets).max() > 8.0
     found = parameters.noise_variance * problem.rows.y_scale[0] ** 2
@@ -108,7 +108,7 @@ def test_noise_of_each_row_has_its_own_way_with_tails(rng):
 def test_inducing_inputs_stay(rng):
     """They have no part in the density; the solver chooses them afterwards."""
     problem = problem_with(rng, ROUGH, max_iter=3)
-    _, parameters, _ = learned(problem)
+    _, parameters, *_ = learned(problem)
     assert_array_equal(parameters.Z, problem.start.parameters.Z)
     assert not np.allclose(parameters.theta, problem.start.parameters.theta)
 
@@ -118,7 +118,7 @@ def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
     """Rounds whose results are worse on other groups leave the parameters as they were."""
     problem, values = problem_with(rng, ROUGH), scores(1.0, 0.0)
     monkeypatch.setattr(composite_learning.CompositeLearning, "value", lambda *_: next(values))
-    _, parameters, n_iter = learned(problem)
+    _, parameters, n_iter, _ = learned(problem)
     assert n_iter > 0
     assert_array_equal(parameters.theta, problem.start.parameters.theta)
 
@@ -130,7 +130,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
 
     def climb(self, task, parameters, n_passes, rate, *_):
         rounds.append((n_passes, rate, self.n_neighbors))
-        return parameters, n_passes
+        return parameters, n_passes, None
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "climb", climb)
     for values, passes, cut_by in (
@@ -138,16 +138,14 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
         ([0.0, 0.1, 0.1001], [6, 6], None),
     ):
         rounds.clear()
-        problem.trace.cut_by = None
         left = scores(*values)
         monkeypatch.setattr(
             composite_learning.CompositeLearning, "value", lambda *_, left=left: next(left)
         )
-        assert learned(problem)[2] == sum(passes)
+        assert learned(problem)[2:] == (sum(passes), cut_by)
         assert [each[0] for each in rounds] == passes
         assert_allclose([each[1] for each in rounds], 0.1 * 0.5 ** np.arange(len(rounds)))
         assert {each[2] for each in rounds} == {composite_learning.MORE_NEIGHBORS}
-        assert problem.trace.cut_by == cut_by
 
 
 @ANY_BANDS
@@ -175,7 +173,7 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
     monkeypatch.setattr(composite_learning.CompositeLearning, "first_round", first_round)
-    start, _, _ = learned(both)
+    start, *_ = learned(both)
     assert len(rounds) == finalists
     assert start.kernel == (ROUGH if finalists else SMOOTH)
     rounds.clear(), tried.clear()
@@ -373,7 +371,7 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     problem = replace(problem, start=replace(problem.start, with_default_bounds=("log_noise",)))
     least = least_noise_variance(problem.rows)
     assert least > 1e-3
-    _, parameters, _ = learned(problem)
+    _, parameters, *_ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
     assert candidates.above_repeats(chosen, problem.rows) is chosen

@@ -27,8 +27,11 @@ def local_problem(rng, **settings):
     return problem, Blocks(problem.rows, np.argsort(np.argsort(X[:, 0])) // 75)
 
 
-def learned(problem, blocks, model, run=learn_on_sample, **options):
-    return run(problem, plan_of(model, **options), blocks, Budget(problem.trace.clock))
+def learned(problem, blocks, model, learn=learn_on_sample, **options):
+    """Parameters, iterations and steps."""
+    result = learn(problem, plan_of(model, **options), blocks, Budget(problem.trace.clock))
+    run, n_steps = (result, 0) if learn is learn_on_sample else result
+    return run.parameters, run.n_iter, n_steps
 
 
 def evidence(parameters, problem, blocks, model):
@@ -40,10 +43,10 @@ def evidence(parameters, problem, blocks, model):
 def test_shorter_starts_find_what_only_blocks_can_use(rng, monkeypatch):
     """PITC's evidence has a second, higher optimum, which the plain start does not reach."""
     problem, blocks = local_problem(rng)
-    several, _, _ = learned(problem, blocks, "pitc")
+    several, *_ = learned(problem, blocks, "pitc")
     monkeypatch.setattr(hyperparameters, "_STARTS", (1.0,))
     problem = replace(problem, trace=problem_of(np.ones((2, 1)), np.ones(2), kernel=None).trace)
-    one, _, _ = learned(problem, blocks, "pitc")
+    one, *_ = learned(problem, blocks, "pitc")
     gain = evidence(several, problem, blocks, Model("full"))
     gain -= evidence(one, problem, blocks, Model("full"))
     assert gain > 200.0
@@ -121,7 +124,7 @@ def test_where_time_is_short_rows_are_learned_from(rng):
     """Without time for whole blocks the bound of rows is followed, which is said."""
     problem, blocks = local_problem(rng, max_time=1e-9)
     with pytest.warns(ConvergenceWarning, match="no time to learn from whole blocks"):
-        parameters, _, _ = learned(problem, blocks, "pitc")
+        parameters, *_ = learned(problem, blocks, "pitc")
     bound = Model("diagonal", 0.0)
     start = evidence(problem.start.parameters, problem, blocks, bound)
     assert evidence(parameters, problem, blocks, bound) > start

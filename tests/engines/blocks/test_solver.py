@@ -25,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.ascent import Run
 from sklearn_sgp.engines.blocks import final_posterior, natural_gradient, solver, state
 from sklearn_sgp.engines.blocks.schedules import Average, RobbinsMonro
 from sklearn_sgp.engines.blocks.solver import fit
@@ -134,7 +135,8 @@ def test_what_learning_used_up_is_not_taken_from_the_finish(toy, schedule, monke
     budget.reserve = 100.0
     blocks = Blocks(problem.rows, LABELS)
     start, plan = problem.start.parameters, plan_of("pitc", schedule)
-    final = final_posterior.final_posterior(problem, plan, start, blocks, budget)
+    learned = Run(start, -np.inf, 0)
+    final = final_posterior.final_posterior(problem, plan, learned, blocks, budget)
     assert final.progress.n_seen == 4
 
 

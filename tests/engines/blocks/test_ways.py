@@ -23,9 +23,9 @@ def ascents(monkeypatch, table, **settings):
     seen, ascend, value = [], CompositeLearning.ascend, CompositeLearning.value
 
     def noted(sample, task, groups, *rest):
-        parameters, n_iter = ascend(sample, task, groups, *rest)
-        seen.append((len(groups), n_iter))
-        return parameters, n_iter
+        result = ascend(sample, task, groups, *rest)
+        seen.append((len(groups), result[1]))
+        return result
 
     def scored(sample, *arguments):
         seen.append("scored")

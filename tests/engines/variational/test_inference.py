@@ -56,7 +56,7 @@ def space_of(*more):
 
 def objective_of(inference, parameters, rows, space=None, has_learned=False):
     space = space or space_of()
-    return inference.objective(space, parameters, rows, DELTA, has_learned, None, np.inf)
+    return inference.objective(space, parameters, rows, DELTA, has_learned, None, np.inf)[:2]
 
 
 def both():
@@ -258,7 +258,7 @@ def test_iterations_begin_where_they_were_left():
     inference = SiteInference(StudentT(4.0), 1)
     prior = prior_of(parameters)
     q, _, _ = inference.posterior(prior, parameters, rows, None, np.inf)
-    inference.keep_q(q, rows.total_weight)
+    inference = inference.knowing((q, rows.total_weight))
     first = inference._first(prior, rows.select(slice(30)))
     assert_allclose(first.H[0], 0.5 * q.H[0])
     assert_allclose(first.h, 0.5 * q.h)
@@ -266,12 +266,22 @@ def test_iterations_begin_where_they_were_left():
     assert_allclose(again.h, q.h, atol=1e-3 * np.abs(q.h).max())
 
 
-def test_conjugate_inference_has_nothing_to_keep():
-    """keep_q changes nothing where the last q(u) has a closed form."""
+def test_conjugate_inference_has_nothing_to_know():
+    """No run begins at another q(u) where the last one has a closed form."""
     inference = ConjugateInference(Gaussian(), 1)
-    before = dict(vars(inference))
-    inference.keep_q(None, 3.0)
-    assert vars(inference) == before
+    assert inference.knowing((None, 3.0)) is inference and inference.known is None
+
+
+def test_a_run_says_what_it_came_to_know_and_changes_nothing():
+    """The inference that a run began with knows no more after it."""
+    rows, parameters = rows_of(), parameters_of()
+    inference = SiteInference(StudentT(4.0), 1)
+    space = ParameterSpace(())
+    options = space, parameters, rows, DELTA, False, None, np.inf
+    _, objective, known_now = inference.objective(*options)
+    assert known_now() is None
+    objective(parameters)
+    assert known_now()[1] == rows.total_weight and inference.known is None
 
 
 @pytest.mark.parametrize(
@@ -320,7 +330,7 @@ def test_the_last_q_is_found_again_only_where_steps_still_gained(missed, times, 
 
     inference = SiteInference(StudentT(4.0), 1)
     prior = Prior.build(parameters.kernel, parameters.Z, 1e-8)
-    inference.keep_q(Posterior.at_prior(prior, 1, 1), rows.total_weight)
+    inference = inference.knowing((Posterior.at_prior(prior, 1, 1), rows.total_weight))
     monkeypatch.setattr(SiteProblem, "ascend", counted)
     inference.posterior(prior, parameters, rows, 1, np.inf)
     assert len(calls) == times

@@ -75,7 +75,6 @@ def test_at_most_half_of_the_starts_go_on(n, kind):
         like = next(other for other in given if other.kernel is one.kernel)
         assert one.parameters.Z.shape == like.parameters.Z.shape
     assert n_iter == len(problem.trace.objectives) > 0
-    assert problem.inference.kept is None
 
 
 @pytest.mark.parametrize("kind", ["smooth", "stepped"])
@@ -128,7 +127,7 @@ def test_densities_are_of_other_rows_given_the_first(likelihood):
     parameters, inference = problem.start.parameters, problem.inference
     prior = problem.prior(parameters)
     q = inference.posterior(prior, parameters, rows, 1, np.inf)[0]
-    inference.keep_q(q, rows.total_weight)
+    inference = inference.knowing((q, rows.total_weight))
     mean, variance = q.mean_variance(others.X)
     noise = parameters.noise_variance
     each = inference.densities(prior, parameters, rows, others, 1)

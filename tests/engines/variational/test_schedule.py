@@ -112,7 +112,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
 
     def count(objective, space, start, *, max_iter, **options):
         seen.append((max_iter, space.group("Z").unit))
-        return start.with_values(), 0.0, max_iter
+        return start.with_values(), 0.0, max_iter, None
 
     monkeypatch.setattr(ascent, "ascend_lbfgs", count)
     rows = make_rows(100)
@@ -126,7 +126,7 @@ def test_the_warm_start_takes_its_units_anew(max_iter, runs, monkeypatch):
 def test_without_an_optimizer_only_q_is_found(likelihood):
     """Parameters then are those of the start, and the one entry of the trace is the bound."""
     problem = make_problem(make_rows(80), likelihood)
-    result = schedule.fit(problem)
+    _, result = schedule.run(problem)
     assert result.parameters is problem.start.parameters
     assert problem.trace.objectives == [result.objective]
     assert (result.n_iter, result.n_steps) == (1, 0)
@@ -145,8 +145,8 @@ def test_every_stage_moves_every_free_group(likelihood, optimizer):
         n_iter_no_change=9,
     )
     before = problem.start.parameters
-    fixed = schedule.fit(make_problem(make_rows(150), likelihood))
-    result = schedule.fit(problem)
+    _, fixed = schedule.run(make_problem(make_rows(150), likelihood))
+    _, result = schedule.run(problem)
     for group in problem.space.groups:
         moved = result.parameters.values[group.name] != before.values[group.name]
         assert np.any(moved), group.name
@@ -163,7 +163,7 @@ def test_a_callback_ends_learning_but_not_the_finish():
         max_iter=50,
         on_iteration=lambda trace, _: len(trace.objectives) == 2,
     )
-    result = schedule.fit(problem)
+    _, result = schedule.run(problem)
     assert len(problem.trace.objectives) == 3
     assert_allclose(result.state.scalars.weight, 500.0)
 
@@ -174,5 +174,5 @@ def test_a_short_budget_leaves_rows_out_and_warns(monkeypatch):
     problem = make_problem(rows, clock=Clock(0.1))
     monkeypatch.setattr(schedule, "_finish_seconds", lambda *args: 3600.0)
     with pytest.warns(UserWarning, match=r"max_time=0\.1 .* all 9000 rows: .* rests on 4096"):
-        result = schedule.fit(problem)
+        _, result = schedule.run(problem)
     assert_allclose(result.state.scalars.weight, rows.total_weight)

@@ -272,12 +272,12 @@ def test_first_epoch_moves_q_alone(likelihood):
     for max_iter, moves in ((1, False), (2, True)):
         problem = problem_for(case, likelihood, max_iter=max_iter, batch_size=10, tol=-np.inf)
         start = problem.start.parameters
-        parameters, n_iter, n_steps = ascend_stochastic(problem, start, Budget(Clock()))
-        assert (n_iter, n_steps) == (max_iter, 4 * max_iter)
-        assert (parameters is not start) == moves
+        run, n_steps = ascend_stochastic(problem, start, Budget(Clock()))
+        assert (run.n_iter, n_steps) == (max_iter, 4 * max_iter)
+        assert (run.parameters is not start) == moves
         assert len(problem.trace.objectives) == max_iter
         if isinstance(likelihood, Poisson):
-            q, weight = problem.inference.kept
+            q, weight = run.known
             assert type(q) is Posterior and weight == 32.0
             assert np.abs(q.h).max() > 0.0
 
@@ -286,8 +286,8 @@ def test_steps_end_at_their_number():
     """No more steps are done than max_steps."""
     case = make_case(n=32)
     problem = problem_for(case, max_iter=5, max_steps=6, batch_size=10, tol=-np.inf)
-    _, n_iter, n_steps = ascend_stochastic(problem, case.parameters, Budget(Clock()))
-    assert (n_iter, n_steps) == (2, 6)
+    run, n_steps = ascend_stochastic(problem, case.parameters, Budget(Clock()))
+    assert (run.n_iter, n_steps) == (2, 6)
 
 
 def test_prior_of_the_space_counts():
