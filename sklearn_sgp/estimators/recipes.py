@@ -34,6 +34,7 @@ from ..likelihoods._names import (
 )
 from .block_plan import by_regressions, uses_near_rows
 from .class_steps import CalibrateSites, as_regressions, sites_if_better
+from .few_labels import WeighFrequencies
 from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -193,36 +194,53 @@ def streaming_regressor(estimator, engine, initial):
 def svgp_classifier(estimator, previous, classes):
     """List what `SVGPClassifier.fit` does, for classes that are known or those of the rows."""
     engine = UseEngine(variational(estimator))
-    pose = PoseProblem(estimator, previous=previous)
-    encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
-    return Recipe([engine, encode, pose], [HoldKernelOfOneClass(), Learn()])
+
+    def recipe(classes, previous=None):
+        pose = PoseProblem(estimator, previous=previous)
+        encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
+        return Recipe([engine, encode, pose], [HoldKernelOfOneClass(), Learn()])
+
+    return _of_labels(recipe, classes, previous)
 
 
 def anytime_classifier(estimator, previous, classes, merges):
     """List what `AnytimeSGPClassifier.fit` does."""
-    steps = [HoldKernelOfOneClass(), Learn()]
-    if by_regressions(estimator):
-        previous = as_regressions(previous)
-        encode = EncodeAsRegressions(estimator, classes, merges)
-        if uses_near_rows(estimator):
-            if estimator.likelihood == estimator.alpha_epsilon == "auto":
-                steps += sites_if_better(PoseProblem(estimator))
-            steps.append(Calibrate(Learn(), keeps_inducing=not isinstance(estimator.inducing, str)))
-    else:
-        likelihood_of = partial(near_class_likelihood, estimator.likelihood)
-        encode = EncodeLabels(likelihood_of, classes, merges)
-        steps.append(CalibrateSites())
-    pose = PoseProblem(estimator, previous=previous)
-    return Recipe([encode, PlanBlocks(estimator, previous), pose], steps)
+
+    def recipe(classes, previous=None):
+        steps = [HoldKernelOfOneClass(), Learn()]
+        if by_regressions(estimator):
+            previous = as_regressions(previous)
+            encode = EncodeAsRegressions(estimator, classes, merges)
+            if uses_near_rows(estimator):
+                if estimator.likelihood == estimator.alpha_epsilon == "auto":
+                    steps += sites_if_better(PoseProblem(estimator))
+                keeps_inducing = not isinstance(estimator.inducing, str)
+                steps.append(Calibrate(Learn(), keeps_inducing=keeps_inducing))
+        else:
+            likelihood_of = partial(near_class_likelihood, estimator.likelihood)
+            encode = EncodeLabels(likelihood_of, classes, merges)
+            steps.append(CalibrateSites())
+        pose = PoseProblem(estimator, previous=previous)
+        return Recipe([encode, PlanBlocks(estimator, previous), pose], steps)
+
+    return _of_labels(recipe, classes, previous)
 
 
 def streaming_classifier(estimator, engine, initial):
     """List what the first batch of a `StreamingSGPClassifier` does."""
-    pose = PoseProblem(estimator, previous=initial.previous, choose=engine.first_inducing)
-    encode = EncodeLabels(
-        partial(classification_likelihood, estimator.likelihood), estimator.classes_
-    )
-    return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
+
+    def recipe(classes, previous=None):
+        pose = PoseProblem(estimator, previous=previous, choose=engine.first_inducing)
+        encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
+        return Recipe([encode, pose, BeginStream(engine, initial)], [Learn()])
+
+    return _of_labels(recipe, estimator.classes_, initial.previous)
+
+
+def _of_labels(recipe_of, classes, previous):
+    """List what a fit of labels does, few of which are weighed beside how many there are."""
+    prepare, learn = recipe_of(classes, previous)
+    return Recipe(prepare, [*learn, WeighFrequencies(recipe_of)])
 
 
 def of_collection(recipe):
