@@ -80,7 +80,8 @@ def _or_lines(problem, every, rows, seconds, interim):
     """Try straight lines, too, where they may explain the rows; return all trials, best first."""
     best, lines, trace = every[0], line_starts(problem.start), problem.trace
     ended = trace.stopped or trace.cut_by == "max_time"
-    if ended or not lines or not may_be_lines(rows, best.result[1]):
+    categorical = problem.start.columns.categorical
+    if ended or not lines or not may_be_lines(rows, best.result[1], categorical):
         return every
     try:
         line = trials(problem, lines[-1:], rows, seconds, interim)[0]
