@@ -13,9 +13,9 @@ from sklearn_sgp import AnytimeSGPRegressor
 _BAND = (0.05, 0.95)
 
 
-def fit(_, *, every, seed, is_made, **options):
+def fit(_, *, every, first, seed, is_made, **options):
     """One fit of each table; what failed is told in the place of its scores."""
-    for table in unseen.made(seed) if is_made else unseen.tables(every, seed):
+    for table in unseen.made(seed) if is_made else unseen.tables(every, first, seed):
         try:
             emit(table=table.name, rows=len(table.y), columns=table.X.shape[1],
                  **_scored(table, options))  # fmt: skip

@@ -23,10 +23,10 @@ _PENALTIES = np.logspace(-3, 4, 20)
 _LEAST_DEVIATION = 1e-6
 
 
-def boosting(_, *, every, seed, is_made):
+def boosting(_, *, every, first, seed, is_made):
     """Histogram gradient boosting with early stopping."""
     allow(max_iter=_ROUNDS, learning_rate=_RATE, folds=_FOLDS)
-    for table in _tables(every, seed, is_made):
+    for table in _tables(every, first, seed, is_made):
         model = HistGradientBoostingRegressor(
             categorical_features="from_dtype", learning_rate=_RATE, max_iter=_ROUNDS,
             early_stopping=True, random_state=0,
@@ -34,16 +34,16 @@ def boosting(_, *, every, seed, is_made):
         _emit_scores(table, model, _with_categories(table.X), _with_categories(table.X_test))
 
 
-def ridge(_, *, every, seed, is_made):
+def ridge(_, *, every, first, seed, is_made):
     """Ridge regression on standardised numbers and indicators of categories and missing values."""
     allow(penalties=len(_PENALTIES), folds=_FOLDS)
-    for table in _tables(every, seed, is_made):
+    for table in _tables(every, first, seed, is_made):
         model = make_pipeline(_encoder(table.X), RidgeCV(_PENALTIES))
         _emit_scores(table, model, table.X, table.X_test)
 
 
-def _tables(every, seed, is_made):
-    return unseen.made(seed) if is_made else unseen.tables(every, seed)
+def _tables(every, first, seed, is_made):
+    return unseen.made(seed) if is_made else unseen.tables(every, first, seed)
 
 
 def _emit_scores(table, model, X, X_test):

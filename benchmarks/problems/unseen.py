@@ -30,19 +30,19 @@ class Table:
     y_test: np.ndarray
 
 
-def tables(every, seed):
+def tables(every, first, seed):
     """Yield one in so many tables, in an order that says nothing of them.
 
     Parameters
     ----------
-    every : int
-        One of so many files is read, drawn by its name.
+    every, first : int
+        One of so many files is read, drawn by its name, from this one on.
     seed : int
         Of the rows that each learns from.
     """
     seen = set()
     for path in _files():
-        found = _table_of(path, seen) if _number_of(_name(path)) % every == 0 else None
+        found = _table_of(path, seen) if _number_of(_name(path)) % every == first else None
         if found is not None:
             yield _split(*found, seed)
 
