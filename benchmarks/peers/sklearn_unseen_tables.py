@@ -66,7 +66,11 @@ def _is_category(values):
 
 def _with_categories(X):
     """Categories as text: others were not seen in training, and truth is no number."""
-    return X.assign(**{c: X[c].astype(str).astype("category") for c in X if _is_category(X[c])})
+    X = X.copy()
+    for c in X:
+        if _is_category(X[c]):
+            X[c] = X[c].astype(str).astype("category")
+    return X
 
 
 def _encoder(X):
