@@ -33,7 +33,8 @@ def line_starts(start):
     An empty list where all inducing inputs are at the center, as those of equal rows are: there
     lines are 0.
     """
-    lines = [one for one in start.alternatives if has_lines(one.parameters.expression)]
+    others = [one for one in start.alternatives if one.kernel is not start.kernel]
+    lines = [one for one in others if has_lines(one.parameters.expression)]
     if any(not one.parameters.kernel.diag(one.parameters.Z).any() for one in lines):
         return []
     return [replace(one, alternatives=()) for one in lines]

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.gaussian_process.kernels import Sum, WhiteKernel
 
-_START_NOISE = 0.1  # of the variance of the scaled targets
+START_NOISE = 0.1  # of the variance of the scaled targets
 DEFAULT_BOUNDS = (1e-6, 1e3)  # likewise
 
 
@@ -178,7 +178,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, u
                 f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
             )
         return _noise_from_whites(whites)
-    value = _START_NOISE * unit
+    value = START_NOISE * unit
     if noise_variance is not None:
         value = checked_noise(noise_variance, n_outputs)
     if isinstance(noise_variance_bounds, str):

@@ -25,7 +25,7 @@ from ...optimize.choices import compare
 from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
 from ..exact import exact_objective
-from ..start import random_starts, shorter_start
+from ..start import of_the_same_kernel, random_starts, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
 # Starting length scales, as shares of those that inducing inputs can follow.
@@ -128,6 +128,8 @@ def _warm_start(problem, objective, sample, seconds, budget):
     starts = [problem.start.parameters]
     if objective.dense:
         starts = [shorter_start(problem.start, share) for share in _STARTS]
+    noisier = of_the_same_kernel(problem.start)
+    starts += [one.parameters for one in noisier]
     starts += random_starts(problem)
     if len(starts) == 1 and not problem.space.learns("Z"):  # nothing to choose or to measure
         return ascend_blocks(problem, objective, sample, starts[0], max_iter, seconds, budget)
@@ -139,6 +141,7 @@ def _warm_start(problem, objective, sample, seconds, budget):
         return done, Score.of_objective(value, problem.rows.total_weight)
 
     names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]
+    names += ["more noise" for _ in noisier]
     names += [f"random ({k + 1})" for k in range(len(starts) - len(names))]
     tried = compare("start", zip(names, starts, strict=True), run, problem.trace)
     best = last = tried[0].result
