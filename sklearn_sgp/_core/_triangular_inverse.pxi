@@ -1,6 +1,6 @@
 # Inverses of triangular matrices, for `include` in .pyx files that have `blas_int`.
 from libc.stddef cimport ptrdiff_t
-from scipy.linalg.cython_blas cimport dtrmm
+from scipy.linalg.cython_blas cimport dtrmm, dtrsm
 from scipy.linalg.cython_lapack cimport dlauum, dtrtri
 
 # Larger ones are inverted in halves, which products join. LAPACK's routine does 11 operations a
@@ -19,16 +19,19 @@ cdef void invert_triangle(char uplo, blas_int n, double *A, blas_int ld) noexcep
     if n <= WHOLE:
         dtrtri(&uplo, &no, &n, A, &ld, &info)
         return
-    invert_triangle(uplo, half, A, ld)
-    invert_triangle(uplo, rest, last, ld)
+    # one factor of the corner is solved for, as LAPACK does: two inverses lose digits of variances
     if uplo == b"L":
         corner = A + half
+        invert_triangle(uplo, rest, last, ld)
         dtrmm(&left, &uplo, &no, &no, &rest, &half, &minus, last, &ld, corner, &ld)
-        dtrmm(&right, &uplo, &no, &no, &rest, &half, &one, A, &ld, corner, &ld)
+        dtrsm(&right, &uplo, &no, &no, &rest, &half, &one, A, &ld, corner, &ld)
+        invert_triangle(uplo, half, A, ld)
     else:
         corner = A + <ptrdiff_t> half * ld
+        invert_triangle(uplo, half, A, ld)
         dtrmm(&left, &uplo, &no, &no, &half, &rest, &minus, A, &ld, corner, &ld)
-        dtrmm(&right, &uplo, &no, &no, &half, &rest, &one, last, &ld, corner, &ld)
+        dtrsm(&right, &uplo, &no, &no, &half, &rest, &one, last, &ld, corner, &ld)
+        invert_triangle(uplo, rest, last, ld)
 
 
 cdef void invert_factored(char uplo, blas_int n, double *A, blas_int ld) noexcept nogil:
