@@ -21,7 +21,7 @@ from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
 from ..predict.base import Predictor
-from ..predict.observations import EQUAL_NOISE, OWN_MEAN
+from ..predict.observations import EQUAL_NOISE, NONE_UNLIKE, OWN_MEAN, UnlikeRows
 
 # A stage that another follows stops at so many times `tol`: a larger subset moves its optimum more.
 _INTERIM_TOL = 10.0
@@ -124,6 +124,12 @@ class Start:
     units: TargetUnits = UNIT
     earlier: object = None
     n_idle: int = 0
+
+    @property
+    def is_by_default(self):
+        """True if the user said nothing of kernel and noise, which are learned."""
+        by_default = {"theta", "log_noise"} <= set(self.with_default_bounds)
+        return by_default and self.space.learns("theta") and not self.parameters.mixes_outputs
 
     @property
     def shares_noise(self):
@@ -279,6 +285,8 @@ class Fitted:
     cut_by : str or None
         What ended learning while the objective rose: "max_iter", "max_time" or
         `optimize.lbfgs.SINGULAR`.
+    unlike_rows : predict.observations.UnlikeRows
+        Set when learning has ended.
     """
 
     start: Start
@@ -297,6 +305,7 @@ class Fitted:
     interrupted: bool = False
     told_mean: object = OWN_MEAN
     cut_by: str | None = None
+    unlike_rows: UnlikeRows = NONE_UNLIKE
 
     @property
     def merit(self):
@@ -381,6 +390,19 @@ class Fitted:
     def noise_variance(self):
         """Noise variance in units of the scaled targets; None for a likelihood without one."""
         return self.parameters.noise_variance if self.likelihood.has_noise else None
+
+    def with_unlike_rows(self):
+        """Return the same, with `UnlikeRows` where a default kernel found next to no noise.
+
+        The share is there where normal noise would lose more than a nat a row by what rows cannot
+        exclude. Of 81 tables of 135 to 900 rows it was there in 27: six gained 1 to 260 nats a
+        row, two 0.07 and 0.17, others lost 0.006 at most.
+        """
+        n, variance, unlike = self.n_samples, self.start.units.variance, NONE_UNLIKE
+        if n and self.start.is_by_default and hasattr(self.likelihood, "contaminated"):
+            if (n + 2.0) * np.min(self.noise_variance / variance) < 1.0:
+                unlike = UnlikeRows(1.0 / (n + 2.0), 2.0 * variance)
+        return replace(self, unlike_rows=unlike)
 
     @property
     def sklearn_kernel(self):

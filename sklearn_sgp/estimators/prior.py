@@ -16,7 +16,7 @@ from ..kernels._defaults import with_categories
 from ..kernels.categories._binding import bound_to
 from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
-from ..predict.observations import EqualNoise, Observations
+from ..predict.observations import NONE_UNLIKE, EqualNoise, Observations
 from .chosen import choices_of, settings_of
 from .validation import checked_inputs
 
@@ -53,7 +53,8 @@ def prior_model(estimator, X):
     prior = settings_of(estimator).prior(started.parameters)
     q = Posterior.at_prior(prior, n_outputs, np.size(noise_variance))
     predictor = InducingPoints(q, noise_variance)
-    parts = likelihood, noise_variance, EqualNoise(likelihood), targets, estimator.n_jobs
+    noise = noise_variance, EqualNoise(likelihood)
+    parts = likelihood, NONE_UNLIKE, *noise, targets, estimator.n_jobs
     return Observations.of(predictor, *parts), inputs
 
 

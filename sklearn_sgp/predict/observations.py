@@ -1,6 +1,8 @@
 """What fitted regressors predict of observations, in units of y."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
@@ -108,6 +110,28 @@ class EqualNoise:
 EQUAL_NOISE = EqualNoise()
 
 
+class UnlikeRows(NamedTuple):
+    """Share of rows that are unlike all others, which no rows can exclude (theory.md, eq. 93).
+
+    Attributes
+    ----------
+    share : float
+        The probability of such a row.
+    variance : ndarray of shape (t,) or float
+        Of its noise, scaled.
+    """
+
+    share: float = 0.0
+    variance: object = 0.0
+
+    def among(self, likelihood):
+        """Return a likelihood with the share."""
+        return likelihood.contaminated(*self) if self.share else likelihood
+
+
+NONE_UNLIKE = UnlikeRows()
+
+
 @dataclass(frozen=True)
 class Observations(AveragesUnforeseen):
     """Distribution of observations: a predictor, a likelihood, noise and the encoding of targets.
@@ -116,6 +140,8 @@ class Observations(AveragesUnforeseen):
 
     Parameters
     ----------
+    unlike_rows : UnlikeRows
+        What the distributions of single observations have besides the likelihood.
     noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or EqualNoise
     told_mean : OwnMean or CombinedMean
@@ -123,6 +149,7 @@ class Observations(AveragesUnforeseen):
 
     predictor: Predictor
     likelihood: object
+    unlike_rows: UnlikeRows
     noise_variance: object
     row_noise: object
     targets: object
@@ -241,17 +268,22 @@ class Observations(AveragesUnforeseen):
 
     # ---- Distributions
 
+    @cached_property
+    def _marginal(self):
+        """The likelihood of single observations."""
+        return self.unlike_rows.among(self.likelihood)
+
     def quantiles(self, inputs, levels):
         """Return quantiles, (n, n_levels) or (n, t, n_levels)."""
         moments = self._moments(inputs)
-        values = self.likelihood.quantiles(*moments, self.noise_at(inputs), levels)
+        values = self._marginal.quantiles(*moments, self.noise_at(inputs), levels)
         return self.targets.samples_in_units(values)
 
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
         moments, noise = self._moments(inputs), self.noise_at(inputs)
         parts = self._mean_parts(inputs)
-        return PredictiveDistribution(self.likelihood, *moments, noise, self.targets, parts)
+        return PredictiveDistribution(self._marginal, *moments, noise, self.targets, parts)
 
     def log_density(self, inputs, y, resolution=0.0):
         """Return the log density of observations, (n,), of all outputs of a row.
@@ -268,12 +300,12 @@ class Observations(AveragesUnforeseen):
         y = y.reshape(n, -1)
         moments, noise = self._moments(inputs), self.noise_at(inputs)
         if np.any(resolution):
-            parts = self.likelihood, y, resolution, *moments, noise
+            parts = self._marginal, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
         if np.isfinite(targets.lowest).any():
-            own = PredictiveDistribution(self.likelihood, *moments, noise, targets, (1.0, 0.0))
+            own = PredictiveDistribution(self._marginal, *moments, noise, targets, (1.0, 0.0))
             return own.logpdf(y.reshape(shape)).reshape(n, -1).sum(axis=1)
-        log_p = self.likelihood.log_predictive_density(targets.scaled(y), *moments, noise)
+        log_p = self._marginal.log_predictive_density(targets.scaled(y), *moments, noise)
         return log_p + targets.log_slope(y).sum(axis=-1)
 
     # ---- Draws

@@ -31,7 +31,8 @@ def fitted(X, y, likelihood="gaussian", kind=SVGPRegressor, **parameters):
 def test_gaussian_noise_gives_the_normal_distribution(kind, outputs, toy, toy_outputs):
     """Every method agrees with scipy's frozen normal distribution, of one or two outputs."""
     X, y = toy if outputs == 1 else toy_outputs
-    model = fitted(X, y, kind=kind)
+    # that is said, as a share of rows may be unlike all others where next to no noise is found
+    model = fitted(X, y, kind=kind, noise_variance_bounds="fixed")
     mean, std = model.predict(X[:7], return_std=True)
     ours, scipys = model.predict_distribution(X[:7]), stats.norm(mean, std)
     assert ours.shape == mean.shape

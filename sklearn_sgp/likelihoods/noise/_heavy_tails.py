@@ -118,16 +118,15 @@ class HeavyTails:
     def _tail(self, tail, noise):
         return stdtrit(noise[-1] if self._df_differ else self._df, tail)
 
-    def _mixed(self, function, error, variance, noise, *others):
-        """Evaluate a function where degrees of freedom are the same at a time."""
+    def _alike(self, noise):
+        """Yield entries with the same degrees of freedom, their likelihood and noise."""
         if not self._df_differ:
-            return super()._mixed(function, error, variance, noise, *others)
-        values, (*noise, df) = np.empty(len(error)), noise
+            yield from super()._alike(noise)
+            return
+        *noise, df = noise
         for one in np.unique(df):
             at = np.flatnonzero(df == one)
-            of_these = tuple(part[at] for part in noise), *(part[at] for part in others)
-            values[at] = self._copied(one)._mixed(function, error[at], variance[at], *of_these)
-        return values
+            yield at, self._copied(one), tuple(part[at] for part in noise)
 
     def _mixture(self, furthest):
         """Return the noise as a mixture of Gaussians (docs/theory.md, section 10).

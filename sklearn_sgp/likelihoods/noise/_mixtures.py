@@ -32,6 +32,10 @@ class NormalMixture(Likelihood):
         Quantiles of noise of unit scale.
     """
 
+    def contaminated(self, share, variance):
+        """Return the same noise with a share of wide normal noise; see `Contaminated`."""
+        return Contaminated(self, share, variance)
+
     def _of_each(self, noise_variance, shape):
         return (of_each(noise_variance, shape),)
 
@@ -66,17 +70,31 @@ class NormalMixture(Likelihood):
         # At a level p < 1/2 let a and b be the quantiles of f and of the noise at p / 2. y < a + b
         # implies f < a or noise < b, so it has probability p at most; and so for p > 1/2.
         tail = np.minimum(level, 1.0 - level)
-        of_noise = np.sqrt(self._widest(noise)) * self._tail(0.5 * tail, noise)
-        low = np.sqrt(v) * ndtri(0.5 * tail) + of_noise
+        low = np.sqrt(v) * ndtri(0.5 * tail) + self._of_noise(0.5 * tail, noise)
         error = self._mixed(_tail_quantile, low, v, noise, tail)
         error *= np.where(level > 0.5, -1.0, 1.0)
         return mean[..., None] + error.reshape(*mean.shape, len(levels))
+
+    def _of_noise(self, tail, noise):
+        """Return bounds from below of the quantiles of the noise, at levels below 1/2."""
+        return np.sqrt(self._widest(noise)) * self._tail(tail, noise)
 
     def _mixed(self, function, error, variance, noise, *others):
         """Evaluate ``function(variances, log_weights, error, *others)``, (n,), piece by piece.
 
         The variances (k, n_nodes) are those of the normal distributions whose mixture f + noise is.
         """
+        values = np.empty(len(error))
+        for at, likelihood, own in self._alike(noise):
+            parts = (part[at] for part in (error, variance, *others))
+            values[at] = likelihood._mixed_alike(function, own, *parts)
+        return values
+
+    def _alike(self, noise):
+        """Yield entries with components of the same probabilities, their likelihood and noise."""
+        yield slice(None), self, noise
+
+    def _mixed_alike(self, function, noise, error, variance, *others):
         away = np.abs(error) / np.sqrt(self._widest(noise))
         furthest = float(away.max(initial=0.0, where=away < _FURTHEST))
         variances, log_weights = self._components(noise, furthest)
@@ -85,6 +103,98 @@ class NormalMixture(Likelihood):
             total = variance[rows, None] + variances(rows)
             values[rows] = function(total, log_weights, *(part[rows] for part in (error, *others)))
         return values
+
+
+class Contaminated(NormalMixture):
+    """Contaminated normal noise: that of a likelihood, and a small share of wide normal noise.
+
+    Densities, distribution functions and quantiles of y have the share (docs/theory.md, eq. 93).
+    Its moments, and draws for latent values, are those of the likelihood.
+
+    Parameters
+    ----------
+    likelihood : Gaussian or NormalMixture
+    share : float
+        Probability that the noise of a row is wide.
+    variance : ndarray of shape (t,) or float
+        Of that noise.
+    """
+
+    has_noise = True
+    scales_targets = True
+
+    def __init__(self, likelihood, share, variance):
+        self.likelihood, self.share, self.variance = likelihood, share, variance
+
+    def moments(self, mean, variance, noise_variance):
+        """Return mean and variance of y, shape (n, t), without the share."""
+        return self.likelihood.moments(mean, variance, noise_variance)
+
+    def components(self, variance, noise_variance):
+        """Return the normal distributions whose mixture y - mean is, without the share."""
+        return self.likelihood.components(variance, noise_variance)
+
+    def draw(self, f, noise_variance, rng):
+        """Draw observations for latent values of shape (n, t, k)."""
+        drawn = self.likelihood.draw(f, noise_variance, rng)
+        is_wide = rng.random_sample(f.shape) < self.share
+        wide = np.reshape(np.sqrt(self.variance), (-1, 1)) * rng.standard_normal(f.shape)
+        return np.where(is_wide, f + wide, drawn)
+
+    def for_output(self, output):
+        """Return the noise of one output."""
+        variance = np.ravel(self.variance)
+        own = float(variance[output if len(variance) > 1 else 0])
+        return Contaminated(self.likelihood.for_output(output), self.share, own)
+
+    @property
+    def _own(self):
+        return self.likelihood if isinstance(self.likelihood, NormalMixture) else _NORMAL
+
+    def _of_each(self, noise_variance, shape):
+        wide = of_each(self.variance, shape)
+        return wide, *self._own._of_each(noise_variance, shape)
+
+    def _alike(self, noise):
+        wide, *own_noise = noise
+        for at, own, rest in self._own._alike(tuple(own_noise)):
+            yield at, Contaminated(own, self.share, self.variance), (wide[at], *rest)
+
+    def _components(self, noise, furthest):
+        (wide, *own), share = noise, self.share
+        variances, log_weights = self._own._components(tuple(own), furthest)
+
+        def all_variances(rows):
+            return np.column_stack((variances(rows), wide[rows]))
+
+        return all_variances, np.append(log_weights + np.log1p(-share), np.log(share))
+
+    def _widest(self, noise):
+        return self._own._widest(noise[1:])
+
+    def _of_noise(self, tail, noise):
+        own, wide = noise[1:], np.sqrt(noise[0]) * ndtri(tail)
+        least = np.minimum(self._own._of_noise(tail, own), wide)
+        # above its share the noise that is wide may all lie below
+        rest = (tail - self.share) / (1.0 - self.share)
+        nearer = self._own._of_noise(np.where(rest > 0.0, rest, tail), own)
+        return np.where(rest > 0.0, np.maximum(least, nearer), least)
+
+
+class _Normal(NormalMixture):
+    """One normal distribution as a mixture."""
+
+    def _components(self, noise, furthest):
+        return lambda rows: noise[0][rows, None], np.zeros(1)
+
+    def _widest(self, noise):
+        return noise[0]
+
+    def _tail(self, tail, noise):
+        return ndtri(tail)
+
+
+_NORMAL = _Normal()
 
 
 def of_each(number, shape):
