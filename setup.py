@@ -119,7 +119,7 @@ class BuildExtensions(build_ext):
 
 def main():
     blas_int, is_new_build = write_blas_int()
-    depends = [blas_int, *sorted(CORE.glob("*.h"))]
+    depends = [blas_int, CORE / "_triangular_inverse.pxi", *sorted(CORE.glob("*.h"))]
     extensions = [extension(pyx, depends) for pyx in sorted(CORE.glob("*.pyx"))]
     setup(
         ext_modules=cythonize(

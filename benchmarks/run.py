@@ -54,6 +54,11 @@ def arguments():
         "--limit", type=float, default=float("inf"), help="seconds of each experiment, at most"
     )
     parser.add_argument("--output", type=Path, help="folder for results.json and pictures")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="few of the tables of unseen_tables; stored only in --output",
+    )
     parser.add_argument("--smoke", action="store_true", help="everything of ours at toy size")
     parser.add_argument("--plan", action="store_true", help="only say what would be run")
     parser.add_argument(
@@ -171,7 +176,7 @@ def main():
         return 0
     peers = named_peers(args.peers)
     with tempfile.TemporaryDirectory() as folder:
-        if args.smoke and args.output is None:
+        if (args.smoke or args.quick) and args.output is None:
             output = Path(folder) / "results"
         output.mkdir(parents=True, exist_ok=True)
         results, names = stored(output / "results.json"), chosen(args)
@@ -181,7 +186,7 @@ def main():
             return 0
         context = Context(
             args.data, peers, args.seconds, args.splits, args.smoke, Path(folder),
-            results["experiments"], args.limit,
+            results["experiments"], args.limit, args.quick,
         )  # fmt: skip
         failed = run(names, context, results, output / "results.json")
         if args.smoke:
@@ -189,6 +194,8 @@ def main():
         print(f"\n{report.as_text(results)}")
         if args.smoke:
             plots.draw(report.of_newest_run(results)[0], output)
+        elif args.quick:
+            print("\nfew of many tables: not for the page")
         elif args.output is None and args.only is None:
             rewrite(results, output)
         elif set(names) & set(GROUPS["papers"]):

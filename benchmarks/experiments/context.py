@@ -52,6 +52,8 @@ class Context:
         Experiments that this run or an earlier one has stored, by name.
     limit : float
         Seconds that an experiment may take, whatever its own limit.
+    quick : bool
+        Whether experiments on many tables take few of them.
     """
 
     data: Path | None
@@ -62,6 +64,7 @@ class Context:
     folder: Path
     stored: dict = field(default_factory=dict)
     limit: float = float("inf")
+    quick: bool = False
     notes: list = field(default_factory=list)
     calls: list = field(default_factory=list)
     _end: float = float("inf")

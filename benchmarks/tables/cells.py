@@ -2,6 +2,7 @@
 
 from tables.contents import TABLES
 from tables.measure import NO
+from tables.unseen import WORST_COLUMNS, worst_rows
 
 _COLUMNS = ("measure", "ours", "se", "n", "reach", "met", "published", "peers, same run",
             "times better")  # fmt: skip
@@ -148,7 +149,10 @@ _GROWTH_COLUMNS = ("n", "m", "d", "n_jobs", "form", "exact fit, ms", "evaluation
 def tables(results):
     """(title, columns, rows) of every table that has rows."""
     made = [(title, _COLUMNS, list(rows(results, some))) for title, some in TABLES.items()]
-    after = list(TABLES).index("Speed and memory") + 1
+    worst = "Where ours is furthest behind, of the tables that nobody has chosen"
+    after = list(TABLES).index("Tables that nobody has chosen") + 1
+    made.insert(after, (worst, WORST_COLUMNS, list(worst_rows(results))))
+    after = list(TABLES).index("Speed and memory") + 2
     made.insert(after, ("Where the time goes", _STEP_COLUMNS, list(_step_rows(results))))
     made.append(("Growth with n", _GROWTH_COLUMNS, list(_growth_rows(results))))
     made.append(("How far rivals were allowed to go", _CALL_COLUMNS, list(_call_rows(results))))

@@ -16,9 +16,11 @@ from tables.row_noise import ROW_NOISE
 from tables.several_outputs import SEVERAL_OUTPUTS
 from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
+from tables.unseen import UNSEEN
 
 TABLES = {
     "Tables with defaults, beside boosting and other Gaussian processes": BOOSTING,
+    "Tables that nobody has chosen": UNSEEN,
     "Accuracy with defaults": ACCURACY,
     "Speed and memory": SPEED_AND_MEMORY,
     "Models in blocks": BLOCKS,

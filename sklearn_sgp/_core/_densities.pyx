@@ -9,12 +9,13 @@ from libc.math cimport INFINITY, M_PI, NAN, fabs, log
 from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, dgemm, dsyrk, dtrsm
-from scipy.linalg.cython_lapack cimport dpotrf, dpotri
+from scipy.linalg.cython_lapack cimport dpotrf
 
 from ._linalg import check_sizes
 from ._memory import empty
 
 include "_blas_int.pxi"
+include "_triangular_inverse.pxi"
 
 
 def _group_sizes(name, n_rows, n_before, K, y):
@@ -169,7 +170,7 @@ cdef double _density(
             memcpy(S_bar + j * n + k, V + j * b, b * sizeof(double))
         dtrsm(&left, &lower, &yes, &no, &b_, &k_, &half_t, U + own, &n_, S_bar + k, &n_)
         dgemm(&yes, &no, &b_, &k_, &t_, &minus_half, error, &t_, e, &t_, &one, S_bar + k, &n_)
-    dpotri(&lower, &b_, U + own, &n_, &info)
+    invert_factored(lower, b_, U + own, n_)
     for i in range(b):
         for j in range(i, b):
             S_bar[own + i * n + j] = minus_half_t * U[own + i * n + j]
@@ -322,7 +323,7 @@ cdef double _of_classes(
         if info != 0 or not fabs(W[i * s + i]) < INFINITY:
             return NAN
         log_det += t * log(W[i * s + i])
-    dpotri(&lower, &s_, W, &s_, &info)
+    invert_factored(lower, s_, W, s_)
     for i in range(s):
         for j in range(i + 1, s):
             W[j * s + i] = W[i * s + j]

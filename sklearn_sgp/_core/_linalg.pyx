@@ -8,10 +8,11 @@ hands BLAS the transposed problem. "Lower" below is the lower triangle as C orde
 """
 import numpy as np
 from libc.stddef cimport ptrdiff_t
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv, dsyrk, dtrmm, dtrmv, dtrsm
-from scipy.linalg.cython_lapack cimport dpocon, dpotrf, dpotri, dtrtri
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv, dsyrk, dtrmv, dtrsm
+from scipy.linalg.cython_lapack cimport dpocon, dpotrf
 
 include "_blas_int.pxi"
+include "_triangular_inverse.pxi"
 
 # Edge of the tiles in which triangles are mirrored: two of them fit in the first-level cache.
 cdef enum:
@@ -248,29 +249,31 @@ def potrf(double[:, ::1] A):    # IN/OUT (m, m)
 
 
 def trtri(double[:, ::1] L):    # IN/OUT (m, m)
-    """Lower triangular L := inv(L); returns LAPACK's info."""
-    cdef blas_int m = _size(L.shape[0]), info = 0
-    cdef char uplo = b"U", diag = b"N"
+    """Lower triangular L := inv(L); returns the number of its first zero diagonal entry, or 0."""
+    cdef blas_int m = _size(L.shape[0]), i
     if L.shape[1] != L.shape[0]:
         _shapes_differ("trtri")
-    if m == 0:
-        return 0
-    with nogil:
-        dtrtri(&uplo, &diag, &m, &L[0, 0], &m, &info)
-    return info
+    for i in range(m):
+        if L[i, i] == 0.0:
+            return i + 1
+    if m:
+        with nogil:
+            invert_triangle(b"U", m, &L[0, 0], m)
+    return 0
 
 
 def potri(double[:, ::1] L):    # IN/OUT (m, m)
-    """Lower triangle of L := that of inv(L @ L.T); returns LAPACK's info."""
-    cdef blas_int m = _size(L.shape[0]), info = 0
-    cdef char uplo = b"U"
+    """Lower triangle of L := that of inv(L @ L.T); returns as `trtri`."""
+    cdef blas_int m = _size(L.shape[0]), i
     if L.shape[1] != L.shape[0]:
         _shapes_differ("potri")
-    if m == 0:
-        return 0
-    with nogil:
-        dpotri(&uplo, &m, &L[0, 0], &m, &info)
-    return info
+    for i in range(m):
+        if L[i, i] == 0.0:
+            return i + 1
+    if m:
+        with nogil:
+            invert_factored(b"U", m, &L[0, 0], m)
+    return 0
 
 
 def reciprocal_condition(

@@ -1,10 +1,11 @@
 """Class labels: their codes, or a regression for each class (docs/theory.md, section 14)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .checks import check_labels_present, not_sortable
+from .frequencies import Frequencies
 from .targets import Encoding
 
 
@@ -18,10 +19,13 @@ class ClassLabels(Encoding):
         Sorted labels.
     likelihood : Likelihood
         Says how it has classes: as -1 and 1, or as numbers from 0.
+    frequencies : Frequencies or None
+        Of few rows, where they have a share of what is predicted.
     """
 
     classes: np.ndarray
     likelihood: object
+    frequencies: Frequencies | None = None
 
     mean, scale = np.zeros(1), np.ones(1)  # nothing is scaled
 
@@ -54,6 +58,14 @@ class ClassLabels(Encoding):
     def encode(self, y):
         """Encode labels, or raise a ValueError."""
         return self.codes(self.positions(y))
+
+    def after(self, rows):
+        """Return the same after the `Rows` of a later batch."""
+        if self.frequencies is None:
+            return self
+        codes, weight = self.codes(np.arange(len(self.classes))), rows.weights[1]
+        of_class = [weight @ (rows.y == code).all(axis=1) for code in codes]
+        return replace(self, frequencies=self.frequencies.joined(np.array(of_class)))
 
     def check_same(self, classes):
         """Refuse ``classes`` of a later batch that differ from those of the first."""

@@ -58,6 +58,10 @@ class Encoding:
         """Add the log-Jacobian of more rows, as `columns` returns them."""
         return self
 
+    def after(self, rows):
+        """Return the same after the `Rows` of a later batch."""
+        return self
+
     def is_informative(self, rows):
         """Tell if rows can say anything about the kernel."""
         return True

@@ -282,11 +282,11 @@ class Fitted:
     interrupted : bool
         Whether Ctrl-C ended the fit after some step.
     told_mean : predict.observations.OwnMean or CombinedMean
+    unlike_rows : predict.observations.UnlikeRows
+        Set when learning has ended.
     cut_by : str or None
         What ended learning while the objective rose: "max_iter", "max_time" or
         `optimize.lbfgs.SINGULAR`.
-    unlike_rows : predict.observations.UnlikeRows
-        Set when learning has ended.
     """
 
     start: Start
@@ -304,8 +304,8 @@ class Fitted:
     targets: object = None
     interrupted: bool = False
     told_mean: object = OWN_MEAN
-    cut_by: str | None = None
     unlike_rows: UnlikeRows = NONE_UNLIKE
+    cut_by: str | None = None
 
     @property
     def merit(self):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from ..data.checks import SMALLEST
 from ..data.target_units import UNIT
 from ..kernels._length_scales import with_larger_variance
 from .start import shorter_start
@@ -25,7 +26,8 @@ def borne_out(start, rows):
 
     The scale of the function is that of the rows, which is unknown itself: with a prior 1 / s of it
     predictions of n rows are Student's t with n - 1 degrees of freedom. So deviations are as much
-    wider that intervals of 90 % are those. The scale of one row is its size, or 1 where it is 0.
+    wider that intervals of 90 % are those. The scale of one row, or of equal targets, is their
+    size, or 1 where they are 0.
 
     Parameters
     ----------
@@ -57,9 +59,11 @@ def _factor(start, rows):
     n = len(rows)
     wider = stdtrit(max(n - 1, 1), _UPPER) / ndtri(_UPPER)
     if n > 1:
-        return wider * np.sqrt(n / (n - 1))
-    sizes = np.abs(rows.y) / rows.y_scale if start.units is UNIT else np.ones(1)
-    return wider * float(np.max(np.where(sizes > 0.0, sizes, 1.0)))
+        wider *= np.sqrt(n / (n - 1))
+    if start.units is not UNIT or np.ptp(rows.y, axis=0).any():
+        return wider
+    sizes = np.abs(rows.y[0]) / rows.y_scale
+    return wider * float(np.max(np.where(sizes > 0.0, np.maximum(sizes, SMALLEST), 1.0)))
 
 
 def is_held(start):

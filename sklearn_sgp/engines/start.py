@@ -21,6 +21,7 @@ from ..kernels._defaults import (
     SHORTER,
     KernelSet,
     for_targets_of_size,
+    lines_of,
     starting_length_scale,
     with_categories,
 )
@@ -159,7 +160,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     kernel_set = choices.kernel_set if compares else ONE
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.of_near_rows)
     if _may_be_lines(rows, choices, likelihood):
-        kernels += kernel_set.with_lines(spread, center)
+        kernels += lines_of(kernel_set, spread, center, categorical)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]
@@ -170,12 +171,12 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
 
 
 def _may_be_lines(rows, choices, likelihood):
-    """Return whether lines are tried: for few rows of numbers with Gaussian noise, all at once."""
-    is_plain = getattr(likelihood, "has_equal_noise", False)
-    of_numbers = not (choices.columns.categorical or choices.columns.incomplete)
+    """Return whether lines are tried: for few whole rows with Gaussian noise, all at once."""
+    has_equal_noise = getattr(likelihood, "has_equal_noise", False)
+    is_plain = has_equal_noise and not choices.columns.incomplete
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors
-    return is_plain and of_numbers and one_table and not is_special
+    return is_plain and one_table and not is_special
 
 
 def of_columns(kernel, X, columns):

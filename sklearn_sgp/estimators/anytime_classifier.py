@@ -306,6 +306,11 @@ class AnytimeSGPClassifier(SGPClassifier):
     those left out of groups choose such a factor of the variances. ``docs/theory.md``, section 14,
     has the equations.
 
+    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
+    probabilities: few labels can be explained wherever they lie, so labels that are left out decide
+    it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
+    outweigh the share.
+
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
     expectation propagation finds in the exact process of some 300 rows around it, and twice more by
     the whole model; that is then a regression with noise that is known for each row
@@ -475,7 +480,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
             fitted = BlockModels().add(before, later_problem(self, rows, Clock()))
-            store_blocks(self, fitted, before.targets, len(rows))
+            store_blocks(self, fitted, before.targets.after(rows), len(rows))
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -141,7 +141,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-    targets = targets.of_rows(y, weight)
+    targets = targets.of_rows(y, weight).after(rows)
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
     store(estimator, replace(fitted, targets=targets), rows.total_weight, trace)
     estimator.n_samples_seen_ += count_samples(inputs.X, weight)

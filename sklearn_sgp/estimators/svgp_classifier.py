@@ -252,6 +252,11 @@ class SVGPClassifier(SGPClassifier):
     probit and logit are learned once more, from where regressions of up to 320 labels explain most:
     with short length scales, in proportion or one by one. The better bound is kept.
 
+    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
+    probabilities: few labels can be explained wherever they lie, so labels that are left out decide
+    it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
+    outweigh the share.
+
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.
     ``docs/theory.md``, sections 6, 10 and 14, has the equations.
@@ -366,7 +371,7 @@ class SVGPClassifier(SGPClassifier):
         rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
             fitted = variational(self).add(fitted, later_problem(self, rows, clock))
-            store_batch(self, fitted, fitted.targets)
+            store_batch(self, fitted, fitted.targets.after(rows))
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": LABELS}

@@ -143,7 +143,7 @@ def rounding_error(prior):
     bare.flat[:: len(bare) + 1] -= prior.delta
     A = copy_of(bare)
     la.trmm(prior.L_inv, A)
-    error = bare + prior.delta**2 * prior.K_inv
+    error = bare + prior.delta * (prior.delta * prior.K_inv)  # the square may be no number
     la.gemm(A, A, error, True, False, -1.0, 1.0)
     error.flat[:: len(error) + 1] -= prior.delta
     return float(np.abs(error).max(initial=0.0))

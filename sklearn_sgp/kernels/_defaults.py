@@ -65,6 +65,8 @@ class KernelSet:
     with_lines : callable
         ``with_lines(spread, center)``: kernels with straight lines through the columns' means, for
         tables with a trend. Lines alone come last.
+    lines_beside_levels : bool
+        Whether there are such kernels where some columns are categories, too.
     of_near_rows : bool
         Whether the set is for models that know their near rows. A kernel of the numbers is then
         chosen before categories are looked at.
@@ -79,6 +81,7 @@ class KernelSet:
 
     kernels_of: Callable
     with_lines: Callable = _no_lines
+    lines_beside_levels: bool = False
     of_near_rows: bool = False
     in_proportion: bool = False
     tries_own_scales: bool = False
@@ -143,9 +146,9 @@ def _line_beside_smooth(spread, center):
 # Nothing is compared.
 ONE = KernelSet(_smooth)
 # Sparse regression: inducing inputs follow smooth functions, and functions rough in few columns.
-SMOOTH = KernelSet(_smooth_or_middle, _line_alone)
+SMOOTH = KernelSet(_smooth_or_middle, _line_alone, lines_beside_levels=True)
 # Regression by local models, which can follow functions rough in all columns.
-LOCAL = KernelSet(_rough_in_all, _line_for_smooth, of_near_rows=True)
+LOCAL = KernelSet(_rough_in_all, _line_for_smooth, lines_beside_levels=True, of_near_rows=True)
 # Streams; lines have one variance beside the smooth part, as batches of few rows must learn it.
 STREAM = KernelSet(_smooth, _line_beside_smooth)
 # Classes with nothing to compare.
@@ -201,10 +204,10 @@ def with_categories(kernels_of, spread, categorical, numbers_first=False):
     """
     if not categorical:
         return kernels_of(spread)
-    intercept = Categorical(1, factor_bounds="fixed") if numbers_first else Categorical(1)
-    intercepts, each, together = (
-        reduce(operation, [Columns(kernel, [c]) for c in categorical])
-        for operation, kernel in ((add, intercept), (add, Categorical(2)), (mul, Categorical(2)))
+    intercepts = _intercepts(categorical, numbers_first)
+    each, together = (
+        reduce(operation, [Columns(Categorical(2), [c]) for c in categorical])
+        for operation in (add, mul)
     )
     numbers, several = [c for c in range(len(spread)) if c not in categorical], len(categorical) > 1
     if not numbers:
@@ -217,6 +220,38 @@ def with_categories(kernels_of, spread, categorical, numbers_first=False):
     if numbers_first:
         return [*(kernel + intercepts for kernel in plain), *by_category, *combined, *plain]
     return [plain[0] + intercepts, *by_category, *combined[:1]]
+
+
+def lines_of(kernel_set, spread, center, categorical):
+    """Return kernels with lines, beside a random intercept of each category where there are some.
+
+    Parameters
+    ----------
+    kernel_set : KernelSet
+    spread, center : ndarray of shape (d,)
+        Standard deviations and means of all columns.
+    categorical : tuple of int
+        Columns of categories.
+
+    Returns
+    -------
+    kernels : list of Kernel
+        Lines alone last; empty where there are none.
+    """
+    if not categorical:
+        return kernel_set.with_lines(spread, center)
+    numbers = [c for c in range(len(spread)) if c not in categorical]
+    if not (numbers and kernel_set.lines_beside_levels):
+        return []
+    intercepts = _intercepts(categorical, kernel_set.of_near_rows)
+    lines = kernel_set.with_lines(spread[numbers], center[numbers])
+    return [Columns(kernel, numbers) + intercepts for kernel in lines]
+
+
+def _intercepts(categorical, independent):
+    """Return the sum of a random intercept for each category of each column."""
+    intercept = Categorical(1, factor_bounds="fixed") if independent else Categorical(1)
+    return reduce(add, [Columns(intercept, [c]) for c in categorical])
 
 
 def for_targets_of_size(kernel, low, middle, high):

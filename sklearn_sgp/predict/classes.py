@@ -46,7 +46,8 @@ class Classes(AveragesUnforeseen):
 
     def probabilities(self, inputs):
         """Return the probabilities of the classes, (n, C)."""
-        return self._of_moments("probabilities", inputs)
+        p, frequencies = self._of_moments("probabilities", inputs), self.targets.frequencies
+        return p if frequencies is None else frequencies.mixed(p)
 
     def log_probabilities(self, inputs):
         """Return their logarithms, (n, C)."""
@@ -54,7 +55,10 @@ class Classes(AveragesUnforeseen):
 
     def decision(self, inputs):
         """Return the decision function, (n,) or (n, C)."""
-        return self._of_moments("decision", inputs)
+        if self.targets.frequencies is None:
+            return self._of_moments("decision", inputs)
+        log_p = self.log_probabilities(inputs)
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
     def std(self, inputs):
         """Return standard deviations of the latent functions, (n,) or (n, n_latent)."""

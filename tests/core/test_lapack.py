@@ -105,7 +105,7 @@ def test_only_the_lower_triangle_is_read(wrapper, rng):
     assert_array_equal(clean, dirty)
 
 
-@pytest.mark.parametrize("m", SIZES)
+@pytest.mark.parametrize("m", [*SIZES, 48, 49, 199])
 def test_cholesky_routines(m, rng):
     """potrf factors, trtri inverts the factor, and potri the factored matrix."""
     A = positive_definite(rng, m)

@@ -46,6 +46,20 @@ def test_one_row_in_any_unit(estimator):
     assert 1.0 < estimator(random_state=0).fit(X, [0.0]).predict_std(far) < 10.0
 
 
+@EVERY
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("size", [1e-200, 1e-6, 1e98])
+def test_equal_targets_in_any_unit(estimator, n, size):
+    """Three equal targets of 1e98 were followed by intervals of +-5, those of 1e-100 by the same.
+
+    One of 1e98 had an OverflowError, one of 1e-200 a kernel of variance 0.
+    """
+    X, far = np.arange(2.0 * n).reshape(n, 2), np.array([[500.0, 3.0]])
+    mean, std = estimator(random_state=0).fit(X, np.full(n, size)).predict(far, return_std=True)
+    assert_allclose(mean, size)
+    assert size <= std < 10.0 * max(size, 1e-146)
+
+
 @pytest.mark.filterwarnings("ignore:The optimal value found")
 def test_what_was_given_is_learned():
     """A kernel that is given is learned from any number of rows, a default one from six."""

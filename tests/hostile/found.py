@@ -526,4 +526,13 @@ FOUND = [
             points=Table(n=5, d=5, x_scale=1e-150, x_shift=1e16, n_outputs=3),
         ),
     ),
+    (
+        720004,
+        "OverflowError: the square of a jitter, where one row says the size of the targets",
+        Case(
+            "SVGPRegressor",
+            table=Table(n=1, y_scale=1e98),
+            points=Table(n=3, y_scale=1e98),
+        ),
+    ),
 ]

@@ -25,7 +25,7 @@ from ...optimize.choices import Comparison, Tried, numbered, tell
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
-from ..lines import gains_enough, line_starts, may_be_lines
+from ..lines import explain_most, gains_enough, line_starts, may_be_lines
 from ..proportions import with_own_scales
 from ..start import bic_penalty, random_starts
 from ..variational.engine import Variational
@@ -139,7 +139,8 @@ def _numbers_first(problem, sample, starts, drawn, budget):
     result, more_values, n = _best_of(
         begins, sample.trial, time_shares.TRIALS_OF_CATEGORIES, problem, budget
     )
-    return *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
+    result = *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
+    return _or_lines(problem, sample, result, budget) if sample.whole else result
 
 
 def _or_elsewhere(problem, sample, result, share, budget):
@@ -163,9 +164,10 @@ def _or_lines(problem, sample, result, budget):
 
     If they do so better the rough part stays only where it gains what its parameters cost.
     """
-    (begins, values, n_iter), rows, lines = result, sample.rows, line_starts(problem.start)
+    (begins, values, n_iter), rows = result, sample.rows
     before = rows.total_weight * values[0].mean
-    if problem.trace.stopped or not lines or not may_be_lines(rows, before):
+    lines = [] if problem.trace.stopped else _likely_lines(problem.start, rows, before)
+    if not lines:
         return result
     tried, costs = [_tried(begins[0], values[0], 0.0)], []
     for start in lines:
@@ -182,6 +184,17 @@ def _or_lines(problem, sample, result, budget):
     taken = tried[1 + int(np.argmax(after - costs))] if is_better else tried[0]
     tell("lines in the place of the smooth part", tried, taken, problem.trace)
     return ((taken.result,), (taken.score,), n_iter) if is_better else (begins, values, n_iter)
+
+
+def _likely_lines(start, rows, before):
+    """Return starts with lines that may explain rows better than a log density says, or none.
+
+    Where some columns are categories lines may do so beside a rough part, too.
+    """
+    lines, categorical = line_starts(start), start.columns.categorical
+    if not lines or may_be_lines(rows, before, categorical):
+        return lines
+    return lines[:1] if categorical and explain_most(rows, before, categorical) else []
 
 
 def _tried(begin, score, seconds):

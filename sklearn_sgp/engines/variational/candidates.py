@@ -77,7 +77,8 @@ def _or_lines(problem, every, rows, seconds, interim):
     """Try straight lines, too, where they may explain the rows; return all trials, best first."""
     best, lines, trace = every[0], line_starts(problem.start), problem.trace
     ended = trace.stopped or any(one.run.cut_by == "max_time" for one in every)
-    if ended or not lines or not may_be_lines(rows, best.run.value):
+    categorical = problem.start.columns.categorical
+    if ended or not lines or not may_be_lines(rows, best.run.value, categorical):
         return every
     try:
         line = trials(problem, lines[-1:], rows, seconds, interim)[0]

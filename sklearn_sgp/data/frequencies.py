@@ -1,0 +1,44 @@
+"""Frequencies of classes, which few rows may tell as much by as by where they lie."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """The frequencies of classes, and the share that they have of what is predicted.
+
+    Parameters
+    ----------
+    of_class : ndarray of shape (C,)
+        Total weight of the rows of each class.
+    share : float
+        Between 0, where they do not count, and 1, where nothing else does.
+    """
+
+    of_class: np.ndarray
+    share: float
+
+    @property
+    def probabilities(self):
+        """Probabilities of the classes by the rule of succession, (C,)."""
+        return succession(self.of_class)
+
+    def mixed(self, probabilities):
+        """Return probabilities (n, C) of which these have their share."""
+        return (1.0 - self.share) * probabilities + self.share * self.probabilities
+
+    def joined(self, of_class):
+        """Return the same with the weights of more rows: the share is that of the first ones."""
+        total, more = self.of_class.sum(), of_class.sum()
+        return replace(
+            self,
+            of_class=self.of_class + of_class,
+            share=float(self.share * total / (total + more)),
+        )
+
+
+def succession(of_class):
+    """Return the probabilities of classes by the rule of succession: one more row of each."""
+    return (of_class + 1.0) / (of_class.sum() + len(of_class))

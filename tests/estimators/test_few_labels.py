@@ -1,0 +1,72 @@
+"""Labels of few rows: where they lie says only as much as labels that are left out bear out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+
+EVERY = pytest.mark.parametrize(
+    "estimator", [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier]
+)
+NAME = "labels of few rows"
+
+
+def gain(estimator, n, distance, seed):
+    """Log probability of new labels beyond the rule of succession, a row: of two clusters."""
+    rng = np.random.default_rng([n, seed])
+    y = np.append([0, 1], rng.integers(2, size=n + 98))
+    X = rng.normal(size=(len(y), 2)) + distance * y[:, None]
+    p = estimator(random_state=0).fit(X[:n], y[:n]).predict_proba(X[n:])
+    plain = (np.bincount(y[:n]) + 1.0) / (n + 2.0)
+    new = y[n:]
+    return np.mean(np.log(p[np.arange(100), new]) - np.log(plain[new]))
+
+
+@EVERY
+@pytest.mark.parametrize("n", [3, 8])
+def test_labels_that_have_nothing_to_do_with_X(estimator, n):
+    """Probabilities were 0.03 to 0.4 nats a row worse than frequencies are."""
+    assert np.mean([gain(estimator, n, 0.0, seed) for seed in range(2)]) > -0.02
+
+
+@EVERY
+def test_labels_of_two_clusters(estimator):
+    """Sixteen rows of clusters say where new ones belong."""
+    assert np.mean([gain(estimator, 16, 3.0, seed) for seed in range(2)]) > 0.2
+
+
+@EVERY
+def test_one_class_of_three(estimator):
+    """Rows of one class leave room for others, by the rule of succession."""
+    model = estimator(random_state=0)
+    model.partial_fit([[1.0, 2.0], [3.0, 4.0]], ["b", "b"], classes=["a", "b", "c"])
+    assert_allclose(model.predict_proba([[1.0, 2.0], [9.0, 9.0]]), [[0.2, 0.6, 0.2]] * 2)
+
+
+@EVERY
+def test_decisions_and_choices(estimator, rng):
+    """What is told is consistent; what was given, and more rows, are left as they are."""
+    X = rng.normal(size=(30, 2))
+    y = np.array(["no", "yes"])[(X[:, 0] + 0.5 * rng.normal(size=30) > 0.0).astype(int)]
+    few = estimator(random_state=0).fit(X[:12], y[:12])
+    decision, p = few.decision_function(X), few.predict_proba(X)
+    assert_array_equal(few.predict(X), few.classes_[(decision > 0.0).astype(int)])
+    assert_allclose(1.0 / (1.0 + np.exp(-decision)), p[:, 1])
+    assert sum(one["choice"] == NAME for one in few.choices_) == 2
+    given = estimator(ConstantKernel(4.0) * RBF(1.0), optimizer=None, random_state=0)
+    for model in (given.fit(X[:12], y[:12]), estimator(random_state=0).fit(X, y)):
+        assert all(one["choice"] != NAME for one in model.choices_)
+
+
+@pytest.mark.parametrize("estimator", [SVGPClassifier, AnytimeSGPClassifier])
+def test_later_batches_outweigh_frequencies(estimator, rng):
+    """The share of frequencies is that of the first rows, and counts go on."""
+    X, y = rng.normal(size=(200, 1)), np.arange(200) % 4 // 3
+    model = estimator(random_state=0).partial_fit(X[:10], y[:10])
+    first = model._fitted.targets.frequencies
+    second = model.partial_fit(X[10:], y[10:])._fitted.targets.frequencies
+    assert_allclose(second.of_class, [150.0, 50.0])
+    assert_allclose(second.share, first.share / 20.0)
+    assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
