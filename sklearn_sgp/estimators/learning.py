@@ -23,8 +23,8 @@ from .steps import HoldKernelOfOneClass, Learn, MoveMeans
 # Parameters that say how long learning goes on, and how it is told.
 _EFFORT = {"max_iter", "max_steps", "max_time", "n_iter_no_change", "n_jobs", "tol", "verbose"}
 _HASHED_ROWS = 65_536
-# Steps of which a forecast knows, and one for so few rows that it takes no time: others go on as the
-# rows ask for, which nobody knows before.
+# Steps of which a forecast knows, and one of few rows that takes no time: others go on as the rows
+# ask for, which nobody knows before.
 _FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans, WeighFrequencies
 
 
