@@ -54,7 +54,7 @@ class Run(NamedTuple):
     parameters : Parameters
         The best.
     value : float
-        The objective there.
+        The objective there; NaN where every pass has another one.
     n_iter : int
     cut_by : str or None
         What cut the last one short: "max_iter", "max_time" or `SINGULAR`.

@@ -17,13 +17,15 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints, later_problem
+from .few_labels import WeighFrequencies
 from .steps import HoldKernelOfOneClass, Learn, MoveMeans
 
 # Parameters that say how long learning goes on, and how it is told.
 _EFFORT = {"max_iter", "max_steps", "max_time", "n_iter_no_change", "n_jobs", "tol", "verbose"}
 _HASHED_ROWS = 65_536
-# Steps of which a forecast knows: others go on as the rows ask for, which nobody knows before.
-_FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans
+# Steps of which a forecast knows, and one of few rows that takes no time: others go on as the rows
+# ask for, which nobody knows before.
+_FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans, WeighFrequencies
 
 
 def run_recipe(estimator, fit, recipe, progress, clock):

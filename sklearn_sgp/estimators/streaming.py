@@ -52,9 +52,8 @@ def take_batch(estimator, inputs, y, weight, clock, previous=None):
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous)
     elif _is_short(estimator, engine):
-        rows = _later_rows(
-            estimator, inputs, y, weight
-        )  # an error where they do not fit those before
+        # an error where they do not fit those before
+        rows = _later_rows(estimator, inputs, y, weight)
         watch, initial = scored(estimator, before, rows), _joined(before, inputs, y, weight)
     else:
         check_same_parameters(estimator)
@@ -137,7 +136,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
         is_informative=is_informative,
         follows_units=before.state.ones is not None,
     )
-    problem, noise = _with_noise(estimator, engine, before, problem, share)
+    problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
@@ -161,7 +160,7 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     return initial.worth_keeping(earlier, before.state.has_signal)
 
 
-def _with_noise(estimator, engine, before, problem, share):
+def _with_row_noise(estimator, engine, before, problem, share):
     """Return a problem with the precisions of its rows, and the noise of all rows.
 
     The batch is first added with the noise that was expected, to know the function there.
@@ -188,6 +187,7 @@ def _later_rows(estimator, inputs, y, weight):
 
 
 def _engine(estimator):
+    """Return the engine with the user's parameters; a batch adds what it knows of itself."""
     inducing, old_power = None, estimator.old_posterior_power
     if isinstance(estimator.inducing, str) and estimator.inducing != "fourier":  # features stay
         inducing = StreamInducing(estimator.inducing, estimator.n_inducing, estimator.min_inducing)

@@ -23,9 +23,8 @@ def expected_by_quadrature(likelihood, y, mean, variance):
     for c in range(mean.shape[1]):
         log_p, own = _at_nodes(likelihood, y, mean, sd, c), sd[:, c]
         value += log_p @ _NODE_WEIGHTS
-        log_p = (
-            log_p - log_p[:, [len(_DEVIATIONS) // 2]]
-        )  # a constant has no derivative, but rounding
+        # a constant has no derivative, but rounding
+        log_p = log_p - log_p[:, [len(_DEVIATIONS) // 2]]
         d_mean[:, c] = log_p @ (_NODE_WEIGHTS * _DEVIATIONS) / own
         d_variance[:, c] = 0.5 * log_p @ (_NODE_WEIGHTS * (_DEVIATIONS**2 - 1.0)) / own**2
     return value, d_mean, d_variance, _in_theta(likelihood, y, mean, sd)

@@ -81,11 +81,8 @@ class Trace:
         self.choices = []  # what was compared: see `choices`
         self.constant = 0.0  # of the bound, besides the objectives that are added
         self.start = None  # the `Start` that was chosen, where it is not that of the problem
-        self.stage, self.steps, self.n_steps = (
-            "",
-            _UNCOUNTED,
-            0,
-        )  # what is going on, and how far it is
+        # what is going on, and how far it is
+        self.stage, self.steps, self.n_steps = "", _UNCOUNTED, 0
         self.forecast = Forecast(clock)
         self.stopped = False
         # returns the q(u) at which a model amid the fit begins: see `variational.base`

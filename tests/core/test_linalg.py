@@ -106,12 +106,12 @@ def test_sandwich(m, trans):
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e3, 1e8, 1e12])
-@pytest.mark.parametrize("m", [1, 6, 15])
+@pytest.mark.parametrize("m", [1, 2, 6, 15, 33])
 def test_reciprocal_condition(m, condition):
-    """The estimated condition number is within a factor of 10 of NumPy's."""
+    """The estimate is no smaller than 1 / cond(A), and within a factor of three of it."""
     A = _spd(m, condition)
     rcond = la.reciprocal_condition(np.linalg.cholesky(A), float(np.abs(A).sum(axis=0).max()))
-    assert 0.1 < rcond * np.linalg.cond(A, 1) < 10.0
+    assert 1.0 - 1e-3 < rcond * np.linalg.cond(A, 1) < 3.0
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3, 6])

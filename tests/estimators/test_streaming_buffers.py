@@ -29,7 +29,7 @@ def test_a_buffer_may_be_filled_again(kind, rng):
     order = rng.permutation(900)
     X, y, weight = X[order], y[order], rng.uniform(0.5, 2.0, 900)
     buffers = np.empty((10, 1)), np.empty(10), np.empty(10)
-    reused, copied = kind(n_inducing=10, max_iter=3), kind(n_inducing=10, max_iter=3)
+    reused, copied = (kind(n_inducing=10, max_iter=3, random_state=0) for _ in range(2))
     classes = {} if kind is StreamingSGPRegressor else {"classes": [0.0, 1.0]}
     for lo in range(0, 40, 10):
         pieces = [part[lo : lo + 10].copy() for part in (X, y, weight)]

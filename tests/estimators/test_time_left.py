@@ -48,13 +48,13 @@ class Machine:
         method = kind.objective
 
         def counting(inference, space, parameters, rows, *options):
-            units, bound = method(inference, space, parameters, rows, *options)
+            units, bound, known_now = method(inference, space, parameters, rows, *options)
 
             def counted(candidate):
                 self.now += self.slower * each * len(rows)
                 return bound(candidate)
 
-            return units, counted
+            return units, counted, known_now
 
         monkeypatch.setattr(kind, "objective", counting)
 

@@ -360,7 +360,7 @@ class CompositeLearning:
             do_round, parameters, value, RATE, limit, task.trace, has_time, least_gain
         )
 
-    def climb(self, task, parameters, n_passes, rate, seconds, budget, every=1):
+    def climb(self, task, parameters, n_passes, rate, seconds, every=1):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.
 
         Parameters

@@ -191,13 +191,13 @@ class Numbers:
 
     def trial(self, task, parameters, limit, budget):
         """Learn from a start, before a time."""
-        options = self._trial_passes, _TRIAL_RATE, limit - time.perf_counter(), budget
+        options = self._trial_passes, _TRIAL_RATE, limit - time.perf_counter()
         return self.sample.climb(task, parameters, *options, every=_TRIAL_EVERY)
 
     def round(self, task, parameters, most, rate, seconds, budget):
         """Go on for at most so many passes."""
         passes = min(_ROUND_PASSES, most)
-        return self.sample.climb(task, parameters, passes, rate, seconds, budget)
+        return self.sample.climb(task, parameters, passes, rate, seconds)
 
     @staticmethod
     def holds(after, before):

@@ -65,11 +65,11 @@ def run(problem):
                 learned, n_steps = ascend_stochastic(found, found.start.parameters, budget)
                 found = knowing(found, learned.known)
             elif learns_by_regressions(problem):
-                found, learned = from_regressions(found, budget, _auto)
+                found, learned = from_regressions(found, budget, _on_growing_subsets)
             elif optimizer == "lbfgs":
                 found, learned = learn_from_starts(found, found.rows.resident(), budget.left())
             else:
-                found, learned = _auto(found, budget)
+                found, learned = _on_growing_subsets(found, budget)
         problem, learned = units.again(problem, found), units.run_again(learned)
         trace.known_now = lambda: problem.inference.known
     return problem, _final_posterior(problem, learned, budget, n_steps)
@@ -81,7 +81,7 @@ def looks_at_all(problem):
     return refinement_sizes(n_rows, problem.settings.init_size)[-1] >= n_rows
 
 
-def _auto(problem, budget):
+def _on_growing_subsets(problem, budget):
     """Learn by L-BFGS on nested random subsets that grow."""
     rows, init_size = problem.rows, _warm_start_rows(problem)
     is_only = len(rows) <= init_size
@@ -93,12 +93,12 @@ def _auto(problem, budget):
         used = rows.select(np.sort(order[:init_size]))
         seconds = budget.stage_seconds(is_last=False)
     begin = time.perf_counter()
-    starts, few = likely_starts(problem, used, time_shares.STAGE * seconds)
+    starts, n_before = likely_starts(problem, used, time_shares.STAGE * seconds)
     seconds -= time.perf_counter() - begin
     _expect(problem, used, len(starts), [] if is_only else refinement_sizes(len(rows), init_size))
     problem, run = learn_from_starts(problem, used, seconds, not is_only, starts, is_short=True)
     expect_ascent(problem.trace, used, run.parameters, 0)
-    n_iter = run.n_iter + few
+    n_iter = run.n_iter + n_before
     if is_only:
         return problem, run._replace(n_iter=n_iter)
     # a pass may take half the time with the kernel that was found

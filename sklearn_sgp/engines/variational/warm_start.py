@@ -26,19 +26,19 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
     starts = starts_of(problem) if starts is None else starts
     problem, first, n_iter = with_best_kernel(problem, starts, rows, seconds, interim)
     starts = [problem.start.parameters, *random_starts(problem)]
-    few = problem.settings.max_iter
+    most = problem.settings.max_iter
     if problem.space.learns("Z"):
-        few = min(WARM_ITERATIONS, few)
+        most = min(WARM_ITERATIONS, most)
 
     names = ["as chosen", *(f"random ({k})" for k in range(1, len(starts)))]
     restarts = Comparison("restart", trace)
     for k, start in restarts.over(zip(names, enumerate(starts), strict=True)):
-        one = knowing(problem, None) if k else problem  # no start begins at the q(u) of another
+        begun = knowing(problem, None) if k else problem  # at no q(u) of another start
         share = (deadline - time.perf_counter()) / (len(starts) - k)
         begin, run = time.perf_counter(), first
         with restarts:
             if k or first is None:
-                run = ascend(one, start, rows, share, few, interim)
+                run = ascend(begun, start, rows, share, most, interim)
             share -= time.perf_counter() - begin
             run = _go_on(problem, run, rows, share, interim, is_short)
             value = problem.with_expected(run.parameters, run.value)

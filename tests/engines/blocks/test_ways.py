@@ -85,7 +85,7 @@ def test_trials_of_many_rows_have_as_many_passes_as_these_are_worth(n_rows, n_pa
     """A pass for every 100,000 rows, two at least, at most those of a round; time is planned so."""
     asked = []
 
-    def climb(task, parameters, n_passes, rate, seconds, budget, every):
+    def climb(task, parameters, n_passes, rate, seconds, every):
         asked.append(n_passes)
 
     way = ways.Numbers(SimpleNamespace(rows=range(n_rows), climb=climb))
