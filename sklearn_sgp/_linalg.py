@@ -1,7 +1,7 @@
 """Cholesky factors with errors that name cause and cure, and products, by the BLAS of the core."""
 
 import numpy as np
-from scipy.linalg.lapack import dlauum, dpstrf
+from scipy.linalg.lapack import dpstrf
 
 from ._core import _linalg as la
 from ._core._memory import empty
@@ -70,15 +70,6 @@ def inverse_from_cholesky(L):
         la.potri(inverse)
     la.mirror(inverse)
     return inverse
-
-
-def inner_of_lower(L):
-    """Compute L^T L of a lower triangular matrix, exactly symmetric, a new array."""
-    product = copy_of(L)
-    with blas_threads_for(len(L)):
-        dlauum(product.T, overwrite_c=1)
-    la.mirror(product)
-    return product
 
 
 def product(A, B, *, trans_a=False, trans_b=False):

@@ -138,7 +138,7 @@ cdef double _density(
         in S_NB         (t V inv(chol R) - e b') / 2
         in S_NN         (e e' - a a' - t V V') / 2
     """
-    cdef blas_int n_ = <blas_int> n, k_ = <blas_int> k, t_ = <blas_int> t, b_ = n_ - k_, info = 0
+    cdef blas_int n_ = <blas_int> n, k_ = <blas_int> k, t_ = <blas_int> t, b_ = n_ - k_
     cdef char lower = b"L", left = b"L", right = b"R", yes = b"T", no = b"N"
     cdef double one = 1.0, zero = 0.0, half = 0.5, minus_half = -0.5, half_t = 0.5 * t
     cdef double minus_half_t = -half_t

@@ -1,4 +1,4 @@
-"""Groups of rows that are conditioned on earlier rows: all groups of a piece in one call, no GIL.
+"""Groups of rows that are conditioned on earlier rows, or have sites, without the GIL.
 
 A group has some thirty to some hundred rows. Its Cholesky factor, solves and products take less
 time than the Python calls around them would, and between such calls threads wait for the GIL.
@@ -7,14 +7,18 @@ _cells.pyx factors are upper triangles, which LAPACK sees as lower ones.
 """
 import numpy as np
 from libc.math cimport INFINITY, NAN, fabs, log
-from libc.stddef cimport ptrdiff_t
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm
+from scipy.linalg.cython_blas cimport dgemm, dsymv, dsyrk, dtrmv, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf
 
 from ._linalg import check_sizes
+from ._memory import empty
 
 include "_blas_int.pxi"
+include "_triangular_inverse.pxi"
+
+cdef enum:
+    TILE = 32   # columns whose rows stay in the cache
 
 
 def eliminate(
@@ -134,3 +138,99 @@ cdef double _eliminated(
         dtrsm(&right, &lower, &yes, &no, &m_, &b_, &one, U_own, &n_, residual_At, &m_)
     dtrsm(&right, &lower, &yes, &no, &t_, &b_, &one, U_own, &n_, residual_y, &t_)
     return log_det
+
+
+def given_sites(
+    const double[:, ::1] K,             # IN (n, n), symmetric
+    const double[::1] root,             # IN (n,): W^(1/2), roots of the sites' precisions
+    const double[::1] shift,            # IN (n,): b
+    double[:, ::1] L_inv,               # OUT (n, n): inv(L), I + W^(1/2) K W^(1/2) = L L^T
+    double[::1] squares,                # OUT (n,): of the columns of inv(L), their sums
+    double[::1] slope,                  # OUT (n,): b - W^(1/2) inv(L L^T) W^(1/2) K b
+    double[::1] mean,                   # OUT (n,): K slope
+):
+    """What the sites of one group make of its prior (docs/theory.md, section 13).
+
+    Returns the sum of log diag(L), or NaN where the matrix is not positive definite.
+    """
+    cdef ptrdiff_t n = K.shape[0], i, j
+    cdef blas_int n_, one_ = 1, info = 0
+    cdef char upper = b"U", yes = b"T", no = b"N"
+    cdef double one = 1.0, zero = 0.0, log_det = 0.0, r
+    cdef double *L
+    if (K.shape[1] != n or root.shape[0] != n or shift.shape[0] != n or L_inv.shape[0] != n
+            or L_inv.shape[1] != n or squares.shape[0] != n or slope.shape[0] != n
+            or mean.shape[0] != n):
+        raise ValueError("given_sites: the shapes of the arrays do not agree")
+    check_sizes(n)
+    if n == 0:
+        return 0.0
+    n_, L = <blas_int> n, &L_inv[0, 0]
+    with nogil:
+        for i in range(n):
+            r = root[i]
+            for j in range(i + 1):
+                L[i * n + j] = r * K[i, j] * root[j]
+            L[i * n + i] += 1.0
+            memset(L + i * n + i + 1, 0, (n - i - 1) * sizeof(double))
+        dpotrf(&upper, &n_, L, &n_, &info)
+        for i in range(n):
+            if info != 0 or not fabs(L[i * n + i]) < INFINITY:
+                log_det = NAN
+                break
+            log_det += log(L[i * n + i])
+        if log_det == log_det:
+            invert_triangle(upper, n_, L, n_)
+            dsymv(&upper, &n_, &one, <double *> &K[0, 0], &n_, <double *> &shift[0], &one_, &zero,
+                  &mean[0], &one_)
+            for i in range(n):
+                slope[i] = root[i] * mean[i]
+                squares[i] = 0.0
+            dtrmv(&upper, &yes, &no, &n_, L, &n_, &slope[0], &one_)
+            dtrmv(&upper, &no, &no, &n_, L, &n_, &slope[0], &one_)
+            for i in range(n):
+                slope[i] = shift[i] - root[i] * slope[i]
+                for j in range(i + 1):
+                    squares[j] += L[i * n + j] * L[i * n + j]
+            dsymv(&upper, &n_, &one, <double *> &K[0, 0], &n_, &slope[0], &one_, &zero, &mean[0],
+                  &one_)
+    return log_det
+
+
+def add_slopes_given_sites(
+    double sign,
+    const double[:, ::1] L_inv,         # IN (k, k), as `given_sites` returns it
+    const double[::1] root,             # IN (k,)
+    const double[::1] slope,            # IN (k,)
+    double[::1] K_bar,                  # IN/OUT packed upper triangle of n rows, row by row
+    ptrdiff_t n,                        # of which the first k have sites
+):
+    """Add sign times slopes of the evidence in K at fixed sites, (slope slope^T - R) / 2.
+
+    R = W^(1/2) inv(L L^T) W^(1/2). Off the diagonal slopes are those of both equal entries of K.
+    """
+    cdef ptrdiff_t k = L_inv.shape[0], i, j, tile, lo, end
+    cdef blas_int k_, info = 0
+    cdef char upper = b"U"
+    cdef double *R
+    cdef double *row
+    if (L_inv.shape[1] != k or root.shape[0] != k or slope.shape[0] != k or k > n
+            or K_bar.shape[0] != n * (n + 1) // 2):
+        raise ValueError("add_slopes_given_sites: the shapes of the arrays do not agree")
+    check_sizes(n)
+    if k == 0:
+        return
+    cdef double[:, ::1] room = empty((k, k))
+    k_, R = <blas_int> k, &room[0, 0]
+    with nogil:
+        memcpy(R, &L_inv[0, 0], k * k * sizeof(double))
+        dlauum(&upper, &k_, R, &k_, &info)
+        for i in range(k):
+            row = &K_bar[0] + i * (2 * n - i - 1) // 2
+            row[i] -= 0.5 * sign * (slope[i] * slope[i] - root[i] * root[i] * R[i * k + i])
+        for tile in range((k + TILE - 1) // TILE):
+            lo, end = tile * TILE, min(k, (tile + 1) * TILE)
+            for i in range(end):
+                row = &K_bar[0] + i * (2 * n - i - 1) // 2
+                for j in range(max(i, lo), end):
+                    row[j] += sign * (slope[i] * slope[j] - root[i] * root[j] * R[j * k + i])

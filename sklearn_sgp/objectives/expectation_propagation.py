@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core import _linalg as la
-from .._linalg import NotPositiveDefiniteError, cholesky, inner_of_lower, triangular_inverse
+from .._core._groups import add_slopes_given_sites, given_sites
+from .._core._memory import empty
+from .._linalg import NotPositiveDefiniteError
 
 # Least precision of a site: nothing, beside what near rows say of any function.
 LEAST_PRECISION = 1e-7
@@ -127,14 +128,17 @@ class Approximation(NamedTuple):
     L_inv: np.ndarray
     root: np.ndarray
 
-    @property
-    def cotangent(self):
-        """Derivative of the evidence in K at fixed sites, (n, n): (slope slope^T - R) / 2."""
-        R = inner_of_lower(self.L_inv)
-        R *= -0.5 * self.root
-        R *= self.root[:, None]
-        R += 0.5 * np.outer(self.slope, self.slope)
-        return R
+    def add_slopes(self, sign, K_bar, n):
+        """Add the evidence's derivatives in K at fixed sites, (slope slope^T - R) / 2.
+
+        Parameters
+        ----------
+        sign : float
+        K_bar : ndarray of shape (n (n + 1) / 2,)
+            Of the upper triangle of n rows, whose first have these sites: off its diagonal of both
+            equal entries.
+        """
+        add_slopes_given_sites(sign, self.L_inv, self.root, self.slope, K_bar, n)
 
 
 def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
@@ -224,15 +228,10 @@ class _Posterior(NamedTuple):
     @classmethod
     def of(cls, K, prior, repeats, sites):
         root, b = np.sqrt(repeats * sites.precision), repeats * sites.shift
-        B = K * root
-        B *= root[:, None]
-        B.flat[:: len(B) + 1] += 1.0
-        L = cholesky(B, overwrite=True)
-        L_inv = triangular_inverse(L)
-        Kb = K @ b
-        slope = b - root * (L_inv.T @ (L_inv @ (root * Kb)))
-        squares = np.zeros(len(K))
-        la.column_dots(L_inv, L_inv, squares)
+        L_inv, (squares, slope, mean) = empty(K.shape), np.empty((3, len(K)))
+        log_root = given_sites(K, root, b, L_inv, squares, slope, mean)
+        if np.isnan(log_root):
+            raise NotPositiveDefiniteError("prior and sites of near rows are not finite")
         known = 1.0 - squares > _SURELY_KNOWN
         variance = np.where(known, (1.0 - squares) / np.where(known, root, 1.0) ** 2, prior)
         if not known.all():  # what a site adds itself is rounding; others may say much
@@ -240,7 +239,7 @@ class _Posterior(NamedTuple):
             explained = np.einsum("ij,ij->j", A, A)
             least = np.finfo(float).eps * prior[~known]
             variance[~known] = np.maximum(prior[~known] - explained, least)
-        return cls(K @ slope, variance, slope, L_inv, root, float(np.log(np.diagonal(L)).sum()))
+        return cls(mean, variance, slope, L_inv, root, log_root)
 
     def without(self, sites):
         """Return means and variances without one site of each row."""

@@ -191,20 +191,16 @@ def _with_gradient(group, sites, kernel, likelihood, *limits):
     triangles = Groups.triangles([np.arange(len(group.X))])
     entries, of_theta = kernel.triangles(group.X, triangles)
     K, theta = _unpacked(entries, len(group.X)), likelihood.theta
-    value, ended, K_bar, of_likelihood = 0.0, [], np.zeros_like(K), np.zeros(len(theta))
+    value, ended, K_bar, of_likelihood = 0.0, [], np.zeros_like(entries), np.zeros(len(theta))
     for c in range(group.y.shape[1]):
         both = _both(K, group, c, likelihood.for_output(c), sites and sites[c], *limits)
         value += _difference(both)
         ended.append([each.following for _, each in both])
         for sign, each in both:
-            k = len(each.root)
-            K_bar[:k, :k] += sign * each.cotangent
-            observed = group.of_output(c).select(slice(k))
+            each.add_slopes(sign, K_bar, len(K))
+            observed = group.of_output(c).select(slice(len(each.root)))
             of_likelihood += sign * _slopes(each, observed, likelihood, theta, c)
-    K_bar *= 2.0
-    K_bar.flat[:: len(K) + 1] *= 0.5
-    upper = ~np.tri(len(K), k=-1, dtype=bool)
-    gradient = Gradient(theta=of_theta(K_bar[upper]), log_noise=0.0)
+    gradient = Gradient(theta=of_theta(K_bar), log_noise=0.0)
     if len(theta):
         gradient["likelihood"] = of_likelihood
     return value, gradient, ended

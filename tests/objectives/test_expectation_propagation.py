@@ -188,7 +188,7 @@ def test_a_weight_below_one_is_a_power():
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_the_cotangent_is_the_derivative(likelihood):
+def test_slopes_are_the_derivative(likelihood):
     """At the fixed point the derivative in K at fixed sites is that of the evidence."""
     K, y = covariance(10) + 0.1 * np.eye(10), targets(likelihood, 10)
     observed = Observed(y, np.linspace(0.5, 2.0, 10))
@@ -201,7 +201,12 @@ def test_the_cotangent_is_the_derivative(likelihood):
             propagate(K + sign * A, observed, likelihood, found.sites, 1e-11).evidence
             for sign in (1.0, -1.0)
         ]
-        assert_allclose((found.cotangent * A).sum(), 0.5 * (ends[0] - ends[1]), rtol=1e-5)
+        slopes = np.ones(66)  # of eleven rows, of which the first ten have sites
+        found.add_slopes(-2.0, slopes, 11)
+        here = np.zeros((11, 11))
+        here[np.triu_indices(11)] = 0.5 * (1.0 - slopes)
+        assert (here[:, 10] == 0.0).all()
+        assert_allclose((here[:10, :10] * A).sum(), 0.5 * (ends[0] - ends[1]), rtol=1e-5)
 
 
 def test_single_sweeps_go_on_to_the_fixed_point():

@@ -313,20 +313,34 @@ class CompositeLearning:
         return self.ascend(task, self.groups(parameters), parameters, *options)
 
     def first_round(self, task, parameters, limit, budget):
-        """Return parameters, iterations and the score after half a round, or before if better."""
+        """Return parameters, iterations and the score after half a round, or before if better.
+
+        It learns around as few rows as a trial, which costs a quarter, and is judged around as many
+        as the rounds that follow.
+        """
         self.ahead.finalist()
-        self.n_neighbors = self.more_neighbors
-        value, seconds = self.value(task, parameters), limit - time.perf_counter()
-        most = min(FIRST_PASSES, task.settings.max_iter)
-        return self.round(task, parameters, value, most, RATE, seconds, budget)[:3]
+        value = self._value_of_round(task, parameters)
+        most, seconds = min(FIRST_PASSES, task.settings.max_iter), limit - time.perf_counter()
+        learned, n_iter, _ = self.way.round(task, parameters, most, RATE, seconds, budget)
+        after = self._value_of_round(task, learned)
+        return self._kept(parameters, value, learned, n_iter, after)
+
+    def _value_of_round(self, task, parameters):
+        """Return the score around as many rows as a round has."""
+        with self._near(self.more_neighbors):
+            return self.value(task, parameters)
 
     def round(self, task, parameters, value, most, rate, seconds, budget):
         """Do the same where the score before it is known; say what cut it short, too."""
         learned, n_iter, cut_by = self.way.round(task, parameters, most, rate, seconds, budget)
         after = self.value(task, learned)
+        return *self._kept(parameters, value, learned, n_iter, after), cut_by
+
+    def _kept(self, parameters, value, learned, n_iter, after):
+        """Return what was learned where that holds, or else what was before, with its score."""
         if self.way.holds(after, value):
-            return learned, n_iter, after, cut_by
-        return parameters, n_iter, value, cut_by
+            return learned, n_iter, after
+        return parameters, n_iter, value
 
     def learn_further(self, task, parameters, budget):
         """Learn the noise, then in rounds, of targets that had no tails until then."""

@@ -92,5 +92,5 @@ def test_trials_of_many_rows_have_as_many_passes_as_these_are_worth(n_rows, n_pa
     way.trial(None, None, np.inf, None)
     assert asked == [n_passes]
     assert way.work(3, 0.5) - way.work(2, 0.5) == pytest.approx(
-        0.5 * (n_passes / 2 + 0.4) + 3.0 + 2.0 * 0.4
+        0.5 * (n_passes / 2 + 0.4) + 0.5 * 3.0 + 2.0 * 0.4
     )
