@@ -61,7 +61,7 @@ def explain(X, error, apart=()):
         That names the columns.
     """
     text = str(error)
-    if "could not convert string" in text:
+    if "could not convert string" in text or "Cannot cast" in text:  # pandas casts categories
         _explain_strings(X, error, apart)
     elif "Input X contains NaN" in text:
         _explain_entries(X, error, apart, np.isnan, "NaN", _OF_MISSING)

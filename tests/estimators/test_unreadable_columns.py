@@ -155,6 +155,19 @@ def test_columns_of_words_are_named():
         clone(MODELS[0]).fit(frame(["wet"] * N).to_numpy(object), LEVEL)
 
 
+def test_words_beside_nullable_numbers_are_named():
+    """Where pandas casts a frame, its error names no column of words."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(
+        {
+            "age": pandas.array([1, None] * 10, dtype="Int64"),
+            "place": pandas.Categorical(["here", "there"] * 10),
+        }
+    )
+    with pytest.raises(ValueError, match="Got a string in column 'place'"):
+        SVGPRegressor().fit(X, np.arange(20.0))
+
+
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
 def test_columns_with_infinities_and_huge_values_are_named(model):
     """Infinities and numbers whose squares overflow name their column and how many there are."""
