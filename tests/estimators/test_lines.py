@@ -195,6 +195,19 @@ def test_evidence_of_lines(weighted, n_targets):
     assert lines._evidence(*reduced(rows)) == pytest.approx(-best.fun, abs=0.1)
 
 
+def test_lines_that_explain_most():
+    """They do where little is left to a kernel, beyond what the levels of categories say."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(0, 2, 60), rng.normal(size=60)])
+    y = X @ [3.0, 1.0] + 0.3 * rng.standard_normal(60)
+    rows = Rows(X, (y - y.mean())[:, None], None, np.zeros(1), np.ones(1))
+    least = lines._evidence(*lines._reduced(rows, lines._levels(rows, (0,))))
+    most = lines._evidence(*lines._reduced(rows, lines._columns_of_lines(rows, (0,))))
+    assert most - least > 30.0
+    assert lines.explain_most(rows, most + 0.1 * (most - least), (0,))
+    assert not lines.explain_most(rows, most + (most - least), (0,))
+
+
 @pytest.mark.parametrize("kind", ["constant column", "copied column", "wide", "exact", "zeros"])
 def test_evidence_of_rows_that_are_singular(kind):
     """It is a finite number whatever the columns and targets are."""
