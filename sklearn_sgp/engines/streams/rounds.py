@@ -18,6 +18,7 @@ from .exact_bound import ExactBound
 from .inducing import NO_PAIRS, identity_pairs, restrict
 from .plan import THINNING_TOL, Proposal
 from .search_space import plausible, trusted
+from .waiting import NONE_WAITING
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
 # kernel that is only a guess; nothing holds its parameters near where they start. So is one with
@@ -74,8 +75,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     if not first:
         # parameters that rest on fewer rows than now come are no more than a start
         weight = plan.waiting.weight + rows.total_weight
-        share = weight / plan.weight_learned
-        radius = plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
+        share, radius = _reach(weight, plan)
         plan = plan.of_later(weight) if share <= 1.0 else plan
         told = weight / (weight + plan.weight_learned)
     space = trusted(plausible(plan.start, parameters, rows), parameters, radius)
@@ -97,6 +97,37 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
             break
         parameters = best[0].parameters
     return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
+
+
+def continued(parameters, weight, plan):
+    """Return the same from all rows, which are known, with kernel and noise as they are at first.
+
+    Unless those of the start explain the rows better: fewer rows than inducing inputs may have been
+    taken for a function without noise.
+
+    Parameters
+    ----------
+    weight : float
+        Of the batch, for which there are so many iterations.
+    """
+    rows, evidence = plan.known.rows, plan.known.evidence
+    plan.trace.constant -= evidence
+    weight += plan.waiting.weight
+    radius = _reach(weight, plan)[1]
+    plan = replace(plan.of_later(weight), waiting=NONE_WAITING)
+    ways = [_proposal(one, rows, None, 0.0, plan, 1) for one in (parameters, plan.start.parameters)]
+    values = [updated(one, rows, None, plan)[2] for one in ways]
+    best = int(np.argmax(values))
+    space = plausible(plan.start, ways[best].parameters, rows)
+    space = trusted(space, parameters, np.inf if best else radius)
+    (*found, value), n_iter = _optimized(ways[best], rows, None, plan, space)
+    return (*found, value - evidence), n_iter
+
+
+def _reach(weight, plan):
+    """Return what share of the rows before some weight is, and how far it may move parameters."""
+    share = weight / plan.weight_learned
+    return share, plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
 
 
 def is_better(space, found, best):
