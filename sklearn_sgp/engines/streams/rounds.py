@@ -15,6 +15,7 @@ from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
 from ..ascent import Ascents, inputs_at_kinks, lbfgs_memory
 from ..base import Fitted
+from .bands import MOST_OF_A_MISS
 from .exact_bound import ExactBound
 from .inducing import NO_PAIRS, identity_pairs, restrict
 from .plan import THINNING_TOL, Proposal
@@ -47,8 +48,6 @@ _ROWS_TO_MOVE = 40.0
 # 13.62 with 100, where noise is held as the kernel is. Then noise does not follow the seasons of a
 # pressure by the day, which loses 0.045; with noise that is free CO2 has -0.560.
 _AGAINST = 100.0
-# Predicted deviations that a row counts at most.
-_MOST_OF_A_ROW = 4.0
 # Rows that wait are worth no inducing input where a smaller share of the noise variance is left:
 # the bound loses 0.005 nats a row at most.
 _HARDLY_ANYTHING = 0.01
@@ -150,7 +149,7 @@ def _misfit(parameters, rows, old, plan):
         return np.inf
     mean, variance = old.posterior.mean_variance(np.ascontiguousarray(rows.X, dtype=np.float64))
     variance = variance + noise_of_each(rows, parameters.noise_variance)
-    squares = np.minimum((rows.targets - mean) ** 2 / variance, _MOST_OF_A_ROW**2)
+    squares = np.minimum((rows.targets - mean) ** 2 / variance, MOST_OF_A_MISS**2)
     middle = max(float(np.nanmean(squares)), np.finfo(np.float64).tiny)
     return 0.5 * rows.total_weight * np.log(middle) ** 2
 
