@@ -9,6 +9,7 @@ from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
+from ..engines.streams.plan import Known
 from ..engines.streams.stream import InitialRows, Stream, trusts
 from ..engines.streams.units import with_units_of_all
 from ..noise.left_out import with_precisions
@@ -61,7 +62,7 @@ def take_batch(estimator, inputs, y, weight, clock, previous=None):
     if initial is not None:
         so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
-        fit = Fit.of(Inputs(rows.X, None, rows.offset), rows.y, rows.weight)
+        fit = Fit.of(_inputs_of(rows), rows.y, rows.weight)
         fit = replace(fit, trace=Trace(clock))
         for step in (*recipe.prepare, *recipe.learn):
             fit = step(fit)
@@ -136,6 +137,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
         is_informative=is_informative,
         follows_units=before.state.ones is not None,
     )
+    if initial is not None and before.state.watch.gathered is None:
+        engine = replace(engine, known=_known(estimator, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
@@ -158,6 +161,19 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
         return None
     return initial.worth_keeping(earlier, before.state.has_signal)
+
+
+def _known(estimator, initial, rows, targets):
+    """Return the initial rows, those of a batch included, in the units of its ``rows``."""
+    y, weight, inputs = initial.rows.y, initial.rows.weight, _inputs_of(initial.rows)
+    known = _later_rows(estimator, inputs, y, weight)
+    known = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
+    weight_before = known.total_weight - rows.total_weight
+    return Known(known, estimator.log_evidence_ + weight_before * targets.log_scale)
+
+
+def _inputs_of(rows):
+    return Inputs(rows.X, None, rows.offset)
 
 
 def _with_row_noise(estimator, engine, before, problem, share):

@@ -107,8 +107,10 @@ class StreamingSGPRegressor(SGPRegressor):
         both limits are smaller in proportion; where a batch has r times as many rows as were
         learned from so far, and r is above 1, they are r times as large. The first batch has no
         limit. Later batches of 50 rows or more have none as long as all rows before looked constant
-        or like noise. The standard deviation of the default kernel of numbers rises no further than
-        ten root mean squares of the batch's normalised targets, or 10 where that is more.
+        or like noise. With Gaussian noise the kernel moves less where a batch is about as far from
+        its predictions as they say: at least by the share that the batch is of the rows so far. The
+        standard deviation of the default kernel of numbers rises no further than ten root mean
+        squares of the batch's normalised targets, or 10 where that is more.
 
     min_inducing : int, default=None
         A stream begins with this number of inducing inputs. It takes more, up to ``n_inducing``,

@@ -11,6 +11,7 @@ from stream_helpers import SCALING, batches, in_units, log_parameters, make_line
 from sklearn_sgp import (
     StreamingSGPClassifier,
     StreamingSGPRegressor,
+    SVGPRegressor,
 )
 
 # Beginnings
@@ -212,3 +213,37 @@ def test_jitter_is_no_noise_of_functions_that_hardly_bend(rng):
     assert np.abs(mean - y).max() < 1e-3
     assert std.max() < 1e-3  # with all of the jitter 2e-3
     assert model.jitter_ < model.jitter
+
+
+def test_rows_that_are_kept_are_learned_from_with_each_batch(rng):
+    """Few rows so far are known exactly: kernel and noise have the evidence of all of them.
+
+    The old posterior alone, at the kernel before, would say less.
+    """
+    X = rng.uniform(0.0, 9.0, (130, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(130)
+    stream = taught(StreamingSGPRegressor(n_inducing=20), batches(X, y, 80, 105))
+    assert stream.n_steps_ == 3
+    same = {
+        "noise_variance": stream.noise_variance_,
+        "inducing": stream.inducing_points_,
+        "normalize_y": (stream.y_mean_, stream.y_scale_),
+    }
+    batch = SVGPRegressor(stream.kernel_, optimizer=None, **same).fit(X, y)
+    assert_allclose(stream.predict(X), batch.predict(X), atol=1e-5)
+    assert_allclose(stream.log_evidence_, batch.objective_, rtol=1e-5)
+    assert_allclose(stream.objectives_[-1], stream.objective_, rtol=1e-6)
+    best = SVGPRegressor(inducing=stream.inducing_points_).fit(X, y)
+    assert stream.log_evidence_ > best.objective_ - 1.0
+
+
+def test_a_kernel_that_predicts_rightly_stays_where_it_is(rng):
+    """What short batches say of length scales is mostly chance."""
+    X = rng.standard_normal((788, 4))
+    y = X @ [0.6, -0.4, 0.2, 0.0] + rng.standard_normal(788)
+    pieces = batches(X, y, 580, *range(606, 788, 26))
+    model = taught(StreamingSGPRegressor(n_inducing=30, random_state=0), pieces[:1])
+    before = model.kernel_.theta
+    for piece in pieces[1:]:
+        model.partial_fit(*piece)
+        assert np.abs(model.kernel_.theta - before).max() < 1.0

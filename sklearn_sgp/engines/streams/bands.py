@@ -31,6 +31,8 @@ _TRUST = 0.95
 # without noise, a walk that began late) they hold .83, .79 and .72 with 0.5, 0.8 and 0.95, and have
 # 1.10, 1.02 and 0.90 nats a row more; a slow function that is right loses 0.011, 0.001 and 0.000.
 _WIDER_TRUST = 0.8
+# Standardised residual that a row counts at most: what is told is how far off most rows are.
+MOST_OF_A_MISS = 4.0
 # Rows with so many times the usual variance tell of bands beyond other rows.
 _BEYOND = 1.5
 

@@ -12,7 +12,7 @@ from .beginnings import by_labels, or_elsewhere, score_of, with_each_kernel
 from .inducing import identity_pairs
 from .old_posterior import OldPosterior
 from .plan import Proposal
-from .rounds import best_of_rounds, fitted_from, updated
+from .rounds import best_of_rounds, continued, fitted_from, updated
 from .search_space import within
 from .units import of_ones, with_ones
 
@@ -55,8 +55,12 @@ def next_batch(fitted, rows, weight_seen, plan):
                     begin = begin.with_values(Z=before.Z)
                 if plan.holds_noise:
                     begin = begin.with_values(log_noise=before.log_noise)
-            found, n_iter = best_of_rounds(begin, rows, old, weight_seen, plan)
-            plan, found, n_iter = or_elsewhere(found, n_iter, rows, old, weight_seen, plan)
+            if plan.known is None:
+                found, n_iter = best_of_rounds(begin, rows, old, weight_seen, plan)
+                plan, found, n_iter = or_elsewhere(found, n_iter, rows, old, weight_seen, plan)
+            else:
+                found, n_iter = continued(begin, rows.total_weight, plan)
+                rows, old = plan.known.rows, None
         except np.linalg.LinAlgError as error:
             # with the old kernel and inducing inputs information is only added
             prior = replace(old.prior, jitter=fitted.jitter)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ...data.column_spread import column_mean_std
+from ...data.rows import Rows
 from ...gp.jitter import factorise_with_jitter
 from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales
@@ -43,6 +44,22 @@ LEAST_POWER = 0.5
 
 
 @dataclass(frozen=True)
+class Known:
+    """Hold all rows of a stream that keeps them, where none may be of after a shift.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those of a batch included.
+    evidence : float
+        Bound of the log evidence of those before it, in its units.
+    """
+
+    rows: Rows
+    evidence: float
+
+
+@dataclass(frozen=True)
 class StreamPlan:
     """Plan of a batch.
 
@@ -77,6 +94,8 @@ class StreamPlan:
         Earlier rows that this batch is learned from with.
     waits : bool
         Whether its own rows are left to be learned from with later ones.
+    known : Known or None
+        All rows so far, where a later batch is learned from with them.
     holds_function : bool
         Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
@@ -101,6 +120,7 @@ class StreamPlan:
     holds_function: bool = False
     waiting: Waiting = NONE_WAITING
     waits: bool = False
+    known: Known | None = None
 
     def of_later(self, weight):
         """Return the plan of a batch that few rows are learned from, of so much weight."""

@@ -78,7 +78,7 @@ def within(space, parameters):
     return parameters.with_values(**clipped)
 
 
-def trusted(space, parameters, radius):
+def trusted(space, parameters, radius, kernel_radius=None):
     """Bound log parameters to within ``radius`` of where they are.
 
     Weights of latent functions are within ``radius`` times the length of their output's weights.
@@ -87,6 +87,8 @@ def trusted(space, parameters, radius):
     ----------
     radius : float
         `_NOISE_RISE` times that for noise that rises.
+    kernel_radius : float or None
+        The same of the kernel, where it is another.
     """
     if np.isinf(radius):
         return space
@@ -100,7 +102,8 @@ def trusted(space, parameters, radius):
             continue
         rise = _NOISE_RISE if group.name == "log_noise" else 1.0
         value = np.atleast_1d(parameters.values[group.name])
-        ends = np.column_stack([value - radius, value + rise * radius])
+        reach = radius if kernel_radius is None or group.name != "theta" else kernel_radius
+        ends = np.column_stack([value - reach, value + rise * reach])
         lower, upper = np.reshape(group.bounds, (-1, 2)).T[..., None]
         space = space.with_group(group.name, bounds=np.clip(ends, lower, upper))
     return space

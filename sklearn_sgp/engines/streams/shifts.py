@@ -11,7 +11,7 @@ from ..._warnings import warn_caller
 from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
-from .bands import NO_BANDS
+from .bands import MOST_OF_A_MISS, NO_BANDS
 from .waiting import NONE_WAITING
 from .watch import LEAST_ROWS, Alone, Gathered, near_others
 
@@ -28,8 +28,6 @@ _ANEW_NOISES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 _FADING, _MEMORY = (1.0, 0.99, 0.97, 0.9, 0.75), 0.9
 # Share of a level that a row alone must be able to tell, as division by less says nothing.
 _LEAST_OF_A_LEVEL = 0.1
-# Standardised residual that a row counts at most where bands are too narrow.
-_MOST_OF_A_MISS = 4.0
 # What rows count that kernel and noise were learned from, where these are no more than a start.
 _HARDLY = 1e-9
 
@@ -129,7 +127,7 @@ def missed(misses, prediction, usual):
         own = np.diagonal(covariance)
         std = np.sqrt(own)
         near, correlation = near_others(residual / std), covariance / std / std[:, None]
-        squares[seen, c] = np.clip(near, -_MOST_OF_A_MISS, _MOST_OF_A_MISS) ** 2
+        squares[seen, c] = np.clip(near, -MOST_OF_A_MISS, MOST_OF_A_MISS) ** 2
         variance[seen, c] = own
         independent[c] = len(own) / np.sum(correlation**2)
     return misses.joined(squares, variance, usual, independent)

@@ -18,7 +18,7 @@ from ..new_categories import with_spread_of_levels
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .inducing import StreamInducing
-from .plan import LEAST_POWER, StreamPlan
+from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
 from .search_space import humble
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
@@ -233,6 +233,8 @@ class Stream:
         Whether rows may be kept to begin anew: nothing of them fades, and there is time to learn.
     follows_level : bool
         Whether these may say that a level wanders.
+    known : Known or None
+        Of a later batch: all rows so far.
     """
 
     inducing: StreamInducing | None
@@ -248,6 +250,7 @@ class Stream:
     follows_units: bool = False
     keeps_rows: bool = False
     follows_level: bool = False
+    known: Known | None = None
 
     @property
     def old_power(self):
@@ -308,6 +311,8 @@ class Stream:
         plan = replace(plan, holds_noise=fitted.noise.differs, waiting=state.waiting)
         if plan.learns and _is_to_wait(plan, weight):
             plan = replace(plan, learns=False, waits=True)
+        if plan.learns and not (plan.restarts or plan.holds_noise):
+            plan = replace(plan, known=self.known)
         learn = _with_features if fitted.parameters.has_features else next_batch
         more, ones = learn(fitted, rows, state.weight_seen, plan)
         weight_seen, has_signal = state.weight_seen + weight, state.has_signal

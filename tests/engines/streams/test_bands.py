@@ -99,7 +99,7 @@ def test_right_bands_are_hardly_touched(rng):
 def test_bands_of_a_function_that_drifts_become_wider():
     """A stream that is too sure of what comes next has its misses in its bands."""
     held, own = [], []
-    for seed in (2, 3):
+    for seed in (2, 10, 11):
         rng, weight = np.random.default_rng(seed), 0.0
         model = StreamingSGPRegressor(n_inducing=25, random_state=0)
         for k in range(14):
