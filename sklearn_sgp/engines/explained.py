@@ -56,9 +56,8 @@ def warn_of_unexplained(rows, predicted, likelihood):
     X = np.asarray(rows.X, dtype=np.float64)
     by_columns = _explained_by_columns(X, y)
     k = int(np.argmax(by_columns))
-    if by_columns[k] > max(explained, 0.0) + max(
-        _BY_ONE_COLUMN, _ERRORS_OF_NOISE / np.sqrt(len(X))
-    ):
+    more = max(_BY_ONE_COLUMN, _ERRORS_OF_NOISE / np.sqrt(len(X)))
+    if by_columns[k] > max(explained, 0.0) + more:
         warn_caller(
             f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the next rows "
             f"along column {k} of X alone explain {by_columns[k]:.0%}: the function may vary there "
