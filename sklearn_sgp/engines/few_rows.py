@@ -8,19 +8,12 @@ from scipy.special import ndtri, stdtrit
 from ..data.checks import SMALLEST
 from ..data.target_units import UNIT
 from ..kernels._length_scales import with_larger_variance
-from .start import shorter_start
+from .other_starts import shorter_start
 
 # With fewer rows nothing is learned: hyperparameters of 2 to 5 rows that explain these best had
 # 90 % intervals that held 0.45 to 0.74 of new rows among them, held ones 0.81 to 0.96 (draws of
 # functions of one and three columns, noise of 1e-3 to 0.5, any unit and mean).
 ROWS_TO_LEARN = 6
-# With fewer rows than this the noise stays as it starts: what explains 6 to 10 rows best has next
-# to none. Log densities of new rows with 6, 8 and 10 rows were -2.8, -2.1, -2.2 (functions of three
-# columns), -38, -52, -13 (sines), -33, 0.2, 0.3 (lines) and -4.3, -0.8, -0.5 (noise alone). With
-# the noise held they are -1.5, -0.7, -0.4; -0.5, -0.2, -0.2; 0.0, 0.3, 0.5; -2.5, 0.4, 0.1. With
-# all held -1.3, -0.6, -0.7; -0.4, -0.4, -0.0; -0.9, -0.4, -0.4; 0.6, 0.6, 0.5, where errors of
-# lines are three to four times as large (12 to 16 draws each).
-_ROWS_TO_LEARN_NOISE = 12
 # What the rows' own spread is multiplied by for length scales: where new rows are beyond those that
 # are there, the prior's width is reached sooner. 0.01 to 0.4 nats a row with three rows and more.
 _SHARE_OF_SCALES = 0.5
@@ -29,9 +22,7 @@ _UPPER = 0.95
 
 
 def borne_out(start, rows):
-    """Return the start of so few rows, of which nothing is learned, or all but the noise.
-
-    Of more rows it is the same start.
+    """Return the start of so few rows, of which nothing is learned, or the same start.
 
     The scale of the function is that of the rows, which is unknown itself: with a prior 1 / s of it
     predictions of n rows are Student's t with n - 1 degrees of freedom. So deviations are as much
@@ -43,12 +34,8 @@ def borne_out(start, rows):
     start : Start
     rows : Rows
     """
-    weight = rows.weights[1].sum()
-    if rows.live_elsewhere or weight >= _ROWS_TO_LEARN_NOISE or not _is_unsure(start):
+    if rows.live_elsewhere or not _is_unsure(start, rows):
         return start
-    if weight >= ROWS_TO_LEARN:
-        alternatives = tuple(_with_noise_held(one) for one in start.alternatives)
-        return replace(_with_noise_held(start), alternatives=alternatives)
     factor = _factor(start, rows) ** 2
     parameters = shorter_start(start, _SHARE_OF_SCALES)
     theta = with_larger_variance(parameters.expression, parameters.theta, factor)
@@ -60,17 +47,11 @@ def borne_out(start, rows):
     return replace(start, parameters=parameters, space=space, alternatives=())
 
 
-def _with_noise_held(start):
-    if "log_noise" not in start.with_default_bounds:
-        return start
-    return replace(start, space=start.space.without("log_noise"))
-
-
-def _is_unsure(start):
+def _is_unsure(start, rows):
     by_default = "theta" in start.with_default_bounds and start.earlier is None
     is_plain = start.has_equal_noise and not start.parameters.has_features
     of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
-    return by_default and is_plain and of_numbers
+    return by_default and is_plain and of_numbers and rows.weights[1].sum() < ROWS_TO_LEARN
 
 
 def _factor(start, rows):

@@ -26,8 +26,8 @@ from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
 from ..lines import explain_most, gains_enough, line_starts, may_be_lines
+from ..other_starts import bic_penalty, random_starts
 from ..proportions import with_own_scales
-from ..start import bic_penalty, random_starts
 from ..variational.engine import Variational
 
 # The two best trials get a round unless one is better by more than so many standard errors; the

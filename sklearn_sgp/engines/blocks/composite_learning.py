@@ -32,7 +32,7 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import ITERATIONS, PASSES
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
-from ..start import default_starts
+from ..other_starts import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
 from .hyperparameters import lbfgs_options

@@ -25,7 +25,7 @@ from ...optimize.choices import compare
 from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
 from ..exact import exact_objective
-from ..start import of_the_same_kernel, random_starts, shorter_start
+from ..other_starts import of_the_same_kernel, random_starts, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 
 # Starting length scales, as shares of those that inducing inputs can follow.

@@ -20,7 +20,7 @@ from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes
 from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
-from ..start import default_starts
+from ..other_starts import default_starts
 from .candidates import best_start, task_of, with_variational_start
 from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
 from .hyperparameters import lbfgs_options

@@ -9,7 +9,7 @@ from ...kernels._parts import in_words
 from ...objectives.scores import Score
 from ..explained import is_doubtful
 from ..lines import line_starts
-from ..start import bic_penalty
+from ..other_starts import bic_penalty
 from ..variational.class_regressions import learns_by_regressions
 from ..variational.class_start import begun_with_regressions, with_iterations_of_regressions
 from ..variational.schedule import run

@@ -21,7 +21,7 @@ from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
 from ..ascent import FEW_ROWS, Run, ascend
 from ..lines import gains_enough, line_starts, may_be_lines
-from ..start import bic_penalty, default_starts
+from ..other_starts import bic_penalty, default_starts
 from .inference import knowing
 
 # Iterations of the warm start after which the units of its variables are taken anew.

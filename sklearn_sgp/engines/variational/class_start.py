@@ -16,8 +16,8 @@ from ...objectives.class_regressions import ClassRegressions
 from ...objectives.sites import SiteBound
 from ...optimize import time_shares
 from ...optimize.progress import Trace
+from ..other_starts import shorter_start
 from ..proportions import with_own_scales
-from ..start import shorter_start
 from .class_regressions import RegressionInference, begins_with_regressions, regressions_of
 from .inference import INNER_TOL
 from .warm_start import learn_from_starts

@@ -5,7 +5,7 @@ import time
 from ...objectives.scores import Score
 from ...optimize.choices import Comparison
 from ..ascent import ascend, better
-from ..start import random_starts
+from ..other_starts import random_starts
 from .candidates import WARM_ITERATIONS, starts_of, with_best_kernel
 from .inference import knowing
 

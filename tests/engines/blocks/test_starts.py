@@ -9,7 +9,8 @@ from block_helpers import problem_of
 from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.engines.blocks import candidates, composite_learning
 from sklearn_sgp.engines.blocks.candidates import best_start, has_categories
-from sklearn_sgp.engines.start import Choices, default_starts, start
+from sklearn_sgp.engines.other_starts import default_starts
+from sklearn_sgp.engines.start import Choices, start
 from sklearn_sgp.kernels._defaults import LOCAL
 from sklearn_sgp.likelihoods import Gaussian
 from sklearn_sgp.objectives.scores import Score

@@ -12,7 +12,8 @@ from sklearn_sgp import SVGPClassifier, SVGPRegressor
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import ascent
 from sklearn_sgp.engines.base import Problem
-from sklearn_sgp.engines.start import Choices, default_starts, start
+from sklearn_sgp.engines.other_starts import default_starts
+from sklearn_sgp.engines.start import Choices, start
 from sklearn_sgp.engines.variational import candidates
 from sklearn_sgp.engines.variational.candidates import likely_starts
 from sklearn_sgp.engines.variational.inference import inference_for
