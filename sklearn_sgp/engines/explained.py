@@ -54,7 +54,7 @@ def warn_of_unexplained(rows, predicted, likelihood):
     y = _targets(rows, likelihood, predicted.shape[1])
     explained = _explained(y, predicted)
     X = np.asarray(rows.X, dtype=np.float64)
-    by_columns = _explained_by_columns(X, y)
+    by_columns = explained_by_columns(X, y)
     k = int(np.argmax(by_columns))
     more = max(_BY_ONE_COLUMN, _ERRORS_OF_NOISE / np.sqrt(len(X)))
     if by_columns[k] > max(explained, 0.0) + more:
@@ -197,7 +197,7 @@ def _explained_by_neighbours(X, y):
     return _explained(y[held_out], predicted, of_constants=0.0)
 
 
-def _explained_by_columns(X, y):
+def explained_by_columns(X, y):
     """Return that share by the next row along each column alone, (d,); about 0 of pure noise.
 
     Half the mean square of successive differences is the variance that is left.

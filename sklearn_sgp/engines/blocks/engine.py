@@ -6,6 +6,7 @@ from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
 from ..new_categories import with_spread_of_levels
+from ..one_column import fast_along_a_column, gains_visibly
 from ..variational.class_start import with_regressed_start
 from .sites import SitesInBlocks
 from .solver import add, fit
@@ -31,8 +32,8 @@ class BlockModels:
         """Learn from all rows; see `Engine`.
 
         A likelihood that is not Gaussian has sites. Where inducing inputs alone explain next to
-        nothing of classes, they begin anew at what regressions of some labels have found; the
-        better evidence is kept.
+        nothing of classes, they begin anew at what regressions of some labels have found, and where
+        one column alone explains far more of numbers, fast along it; the better evidence is kept.
         """
         if problem.start.likelihood.conjugate:
             done, fitted = self._or_anew(problem, fit(problem, self.plan, self.before))
@@ -50,7 +51,16 @@ class BlockModels:
             again = None if other is None else fit(other, self.plan)
             if again is not None and again.merit > fitted.merit:
                 return other, again
-        return problem, fitted
+        done, best = problem, fitted
+        for along in fast_along_a_column(problem, fitted):
+            problem.trace.start = along.start
+            again = fit(along, self.plan)
+            if again.merit > best.merit:
+                done, best = along, again
+            problem.trace.start = best.start
+            if gains_visibly(again, fitted):
+                break
+        return done, best
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
 from ..new_categories import with_spread_of_levels
+from ..one_column import fast_along_a_column, gains_visibly
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs
@@ -32,7 +33,8 @@ class Variational:
     def fit(self, problem):
         """Learn from all rows; see `Engine`.
 
-        Where a default kernel is at a loss for classes, they are learned from another start, too.
+        Where a default kernel is at a loss for classes, they are learned from another start, too,
+        and so are numbers where one column alone explains far more.
         """
         usual, trace = problem, problem.trace
         if has_bound_of_labels(problem):
@@ -43,6 +45,11 @@ class Variational:
                 other = begun_with_regressions(problem, fitted.parameters)
         if other is not None:
             done, fitted = _better(done, fitted, *run(other))
+        for along in fast_along_a_column(problem, fitted):
+            trace.start = along.start
+            before, (done, fitted) = fitted, _better(done, fitted, *run(along))
+            if gains_visibly(fitted, before):
+                break
         warn_of_weak_spots(done, fitted)
         return with_spread_of_levels(fitted) if problem.learns else fitted
 

@@ -1,0 +1,72 @@
+"""A function that goes up and down along one of many columns is found."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.gaussian_process.kernels import RBF
+
+from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.engines import one_column
+
+KINDS = [AnytimeSGPRegressor, SVGPRegressor]
+
+
+def waves(n, n_columns, periods, seed=0, noise=0.1):
+    rng = np.random.RandomState(seed)
+    X = rng.uniform(size=(n, n_columns))
+    y = np.sin(2.0 * np.pi * periods * X[:, -1]) + 0.5 * X[:, 0]
+    return X, 3.0 + 20.0 * (y + noise * rng.standard_normal(n))
+
+
+def error(model, n_columns, periods, n_outputs=1):
+    T, f = waves(200, n_columns, periods, seed=1, noise=0.0)
+    f = np.column_stack([f] * n_outputs) if n_outputs > 1 else f
+    return np.sqrt(np.mean((model.predict(T) - f) ** 2)) / f.std()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", [(150, 8, 4), (150, 8, 10), (200, 16, 6)])
+def test_fast_waves_along_one_of_many_columns(kind, case):
+    model = kind(random_state=0).fit(*waves(*case))
+    assert error(model, *case[1:]) < 0.25
+
+
+def test_outputs_that_share_a_kernel():
+    X, y = waves(150, 8, 6)
+    rng = np.random.RandomState(2)
+    Y = np.column_stack([y, y + rng.standard_normal(len(y))])
+    model = SVGPRegressor(random_state=0, normalize_y=False).fit(X, Y)
+    assert error(model, 8, 6, n_outputs=2) < 0.25
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("periods", [0.5, 1.0])
+def test_nothing_is_tried_where_the_fit_has_found_it(kind, periods, monkeypatch):
+    tried, own = [], one_column._missed
+
+    def missed(*parts):
+        tried.append(own(*parts))
+        return tried[-1]
+
+    monkeypatch.setattr(one_column, "_missed", missed)
+    kind(random_state=0).fit(*waves(150, 4, periods))
+    assert tried and tried == [None] * len(tried)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_alone_is_left_alone(kind):
+    rng = np.random.RandomState(0)
+    X, y = rng.uniform(size=(150, 8)), rng.standard_normal(150)
+    model = kind(random_state=0).fit(X, y)
+    assert model.predict(X).std() < 0.3
+
+
+def test_a_given_kernel_is_learned_as_it_is(monkeypatch):
+    X, y = waves(150, 8, 6)
+    kernel = RBF(np.ones(8))
+    with pytest.warns(UserWarning, match="close to the specified|explains"):
+        given = SVGPRegressor(kernel, random_state=0).fit(X, y)
+    monkeypatch.setattr(one_column, "_OF_COLUMN", ())
+    with pytest.warns(UserWarning, match="close to the specified|explains"):
+        plain = SVGPRegressor(kernel, random_state=0).fit(X, y)
+    assert_array_equal(given.predict(X[:5]), plain.predict(X[:5]))
