@@ -12,8 +12,6 @@ _N_NEIGHBOURS = 5
 # A fit that explains less than the first share of the variance is weak where neighbours explain
 # more than the second; of pure noise five neighbours explain -0.2 on average.
 _LITTLE, _CLEARLY_MORE = 0.01, 0.1
-# A column alone must explain so much more than the fit does, or so many standard errors of noise.
-_BY_ONE_COLUMN, _ERRORS_OF_NOISE = 0.3, 4.0
 # Another start is tried where the bound explains less than such a share of the labels' entropy, or
 # less than this share of what neighbours explain of their variance. Fits of seven real tables
 # explain 0.28 and more, and 0.95 times as much as neighbours and more; fits that had missed what
@@ -53,21 +51,9 @@ def warn_of_unexplained(rows, predicted, likelihood):
         return
     y = _targets(rows, likelihood, predicted.shape[1])
     explained = _explained(y, predicted)
-    X = np.asarray(rows.X, dtype=np.float64)
-    by_columns = explained_by_columns(X, y)
-    k = int(np.argmax(by_columns))
-    more = max(_BY_ONE_COLUMN, _ERRORS_OF_NOISE / np.sqrt(len(X)))
-    if by_columns[k] > max(explained, 0.0) + more:
-        warn_caller(
-            f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the next rows "
-            f"along column {k} of X alone explain {by_columns[k]:.0%}: the function may vary there "
-            "faster than the starting values let learning see. Give a `kernel` with a short length "
-            f"scale for that column, in units of X, such as `Columns(RBF(0.1), [{k}])`."
-        )
-        return
     if not explained < _LITTLE:
         return
-    by_neighbours = _explained_by_neighbours(X, y)
+    by_neighbours = _explained_by_neighbours(np.asarray(rows.X, dtype=np.float64), y)
     if by_neighbours > _CLEARLY_MORE:
         warn_caller(
             f"The fit explains {max(explained, 0.0):.1%} of the variance of y, while the nearest "
@@ -195,15 +181,3 @@ def _explained_by_neighbours(X, y):
     with single_openmp_thread():  # few rows: see `partitions.search`
         predicted = model.predict(X[held_out])
     return _explained(y[held_out], predicted, of_constants=0.0)
-
-
-def explained_by_columns(X, y):
-    """Return that share by the next row along each column alone, (d,); about 0 of pure noise.
-
-    Half the mean square of successive differences is the variance that is left.
-    """
-    order = np.random.RandomState(0).permutation(len(X))  # of rows with equal values
-    X, y = X[order], y[order]
-    total = 2.0 * ((y - y.mean(axis=0)) ** 2).sum() or 1.0
-    steps = (np.diff(y[np.argsort(column, kind="stable")], axis=0) for column in X.T)
-    return np.array([1.0 - (step**2).sum() / total for step in steps])

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data.column_spread import column_mean_spread
 from ..kernels._defaults import LENGTH_SCALE_RANGE, n_varying, starting_length_scale
-from ..kernels._length_scales import has_lines
+from .other_starts import lines_in_the_place
 
 # Steps of `_evidence`: on six tables of 100 and 300 rows with 4 to 32 columns 5 came to within 0.2
 # nats of what 1,000 do and 10 to within 0.05, in a millisecond. A trial that lines do not win made
@@ -33,8 +33,7 @@ def line_starts(start):
     An empty list where all inducing inputs are at the center, as those of equal rows are: there
     lines are 0.
     """
-    others = [one for one in start.alternatives if one.kernel is not start.kernel]
-    lines = [one for one in others if has_lines(one.parameters.expression)]
+    lines = lines_in_the_place(start)
     if any(not one.parameters.kernel.diag(one.parameters.Z).any() for one in lines):
         return []
     return [replace(one, alternatives=()) for one in lines]

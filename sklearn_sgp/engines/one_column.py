@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels._length_scales import scales_by_column
 from ..optimize.progress import VISIBLE_GAIN
-from .explained import EXPLAINED_ROWS, explained_by_columns
+from .explained import EXPLAINED_ROWS
 from .proportions import with_own_scales
 
 # Length scales to begin with, by those that are usual: of the column, tried in turn, and of others.
@@ -62,7 +62,7 @@ def _may_have_missed(problem, fitted):
 def _missed(problem, fitted, numbers):
     """Return the column of numbers that alone explains far more than the fit does, or None."""
     rows, variance = problem.rows.fixed_subset(EXPLAINED_ROWS), problem.start.units.variance
-    by_columns = explained_by_columns(np.asarray(rows.X, dtype=np.float64), rows.targets)
+    by_columns = _explained_by_columns(np.asarray(rows.X, dtype=np.float64), rows.targets)
     column = int(max(numbers, key=by_columns.__getitem__))
     left, least = 1.0 - by_columns[column], max(_LEAST_SHARE, _STANDARD_ERRORS / np.sqrt(len(rows)))
     if not 1.0 - left > least:
@@ -79,3 +79,15 @@ def _along(start, pairs, column, share):
     for places, columns in pairs:
         theta[places] += np.log(np.where(columns == column, share, _OF_OTHERS))
     return replace(start, parameters=start.space.clipped(start.parameters.with_values(theta=theta)))
+
+
+def _explained_by_columns(X, y):
+    """Return the share of the variance of y that the next row along each column explains, (d,).
+
+    Half the mean square of successive differences is what is left: of pure noise about all.
+    """
+    order = np.random.RandomState(0).permutation(len(X))  # of rows with equal values
+    X, y = X[order], y[order]
+    total = 2.0 * ((y - y.mean(axis=0)) ** 2).sum() or 1.0
+    steps = (np.diff(y[np.argsort(column, kind="stable")], axis=0) for column in X.T)
+    return np.array([1.0 - (step**2).sum() / total for step in steps])

@@ -63,15 +63,20 @@ def default_starts(start):
         Without alternatives; one alone where there is no choice of kernels. Those of
         `lines.line_starts` are compared with the best of these.
     """
-    same = of_the_same_kernel(start)
-    kernels = [one for one in start.alternatives if one.kernel is not start.kernel]
-    others = [one for one in kernels if not has_lines(one.parameters.expression)]
-    starts = [replace(one, alternatives=()) for one in (start, *others, *same)]
+    lines = lines_in_the_place(start)
+    others = [one for one in start.alternatives if not any(one is line for line in lines)]
+    starts = [replace(one, alternatives=()) for one in (start, *others)]
     if others:
         numbers = [one for one in starts if not category_leaves(one.parameters.expression)]
         first = (numbers or starts)[0]
         starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
     return starts
+
+
+def lines_in_the_place(start):
+    """Return the alternatives of a start that have straight lines where its kernel has none."""
+    others = [one for one in start.alternatives if one.kernel is not start.kernel]
+    return [one for one in others if has_lines(one.parameters.expression)]
 
 
 def of_the_same_kernel(start):

@@ -64,9 +64,7 @@ def test_noise_alone_is_left_alone(kind):
 def test_a_given_kernel_is_learned_as_it_is(monkeypatch):
     X, y = waves(150, 8, 6)
     kernel = RBF(np.ones(8))
-    with pytest.warns(UserWarning, match="close to the specified|explains"):
-        given = SVGPRegressor(kernel, random_state=0).fit(X, y)
+    given = SVGPRegressor(kernel, random_state=0).fit(X, y)
     monkeypatch.setattr(one_column, "_OF_COLUMN", ())
-    with pytest.warns(UserWarning, match="close to the specified|explains"):
-        plain = SVGPRegressor(kernel, random_state=0).fit(X, y)
+    plain = SVGPRegressor(kernel, random_state=0).fit(X, y)
     assert_array_equal(given.predict(X[:5]), plain.predict(X[:5]))

@@ -72,7 +72,9 @@ def run(problem):
                 found, learned = _on_growing_subsets(found, budget)
         problem, learned = units.again(problem, found), units.run_again(learned)
         trace.known_now = lambda: problem.inference.known
-    return problem, _final_posterior(problem, learned, budget, n_steps)
+    fitted = _final_posterior(problem, learned, budget, n_steps)
+    trace.known_now = None  # it has the rows, which are not to outlive a fit
+    return problem, fitted
 
 
 def looks_at_all(problem):
