@@ -54,14 +54,16 @@ def gains_visibly(again, fitted):
 def _may_have_missed(problem, fitted):
     start, trace = problem.start, problem.trace
     is_default = "theta" in start.with_default_bounds and start.earlier is None
-    is_plain = start.has_equal_noise and not start.parameters.mixes_outputs
-    ended = trace.stopped or fitted.interrupted or fitted.cut_by == "max_time"
+    has_precisions = problem.rows.counts is not None
+    is_plain = start.has_equal_noise and not (has_precisions or start.parameters.mixes_outputs)
+    ended = trace.stopped or fitted.interrupted or fitted.cut_by is not None
     return problem.learns and is_default and is_plain and not ended
 
 
 def _missed(problem, fitted, numbers):
     """Return the column of numbers that alone explains far more than the fit does, or None."""
-    rows, variance = problem.rows.fixed_subset(EXPLAINED_ROWS), problem.start.units.variance
+    rows = problem.rows.fixed_subset(EXPLAINED_ROWS)
+    variance = np.maximum(rows.targets.var(axis=0), np.finfo(float).tiny)
     by_columns = _explained_by_columns(np.asarray(rows.X, dtype=np.float64), rows.targets)
     column = int(max(numbers, key=by_columns.__getitem__))
     left, least = 1.0 - by_columns[column], max(_LEAST_SHARE, _STANDARD_ERRORS / np.sqrt(len(rows)))
