@@ -100,7 +100,7 @@ def store(estimator, fitted, weight, trace=None):
     estimator._mark = None
     for name in OF_NOISE:
         estimator.__dict__.pop(name, None)  # of an earlier fit, with another likelihood
-    attributes = fitted_attributes(estimator, fitted.with_unlike_rows(), weight)
+    attributes = fitted_attributes(estimator, fitted.with_unlike_rows(weight), weight)
     if trace is not None:
         attributes |= trace_attributes(trace, fitted.targets, weight)
     set_attributes(estimator, attributes)
