@@ -54,6 +54,8 @@ def shorter_start(start, share):
 def default_starts(start):
     """Return starts with default kernels: with each, and with short length scales.
 
+    Those of a given kernel are its own.
+
     A fast function is noise at the usual length scales, and no gradient leads away from there.
     Short ones are those of the first kernel, or of the first that is of numbers alone.
 
@@ -66,7 +68,7 @@ def default_starts(start):
     lines = lines_in_the_place(start)
     others = [one for one in start.alternatives if not any(one is line for line in lines)]
     starts = [replace(one, alternatives=()) for one in (start, *others)]
-    if others:
+    if others and "theta" in start.left_open:
         numbers = [one for one in starts if not category_leaves(one.parameters.expression)]
         first = (numbers or starts)[0]
         starts.append(replace(first, parameters=shorter_start(first, SHORTER)))
