@@ -248,32 +248,31 @@ def potrf(double[:, ::1] A):    # IN/OUT (m, m)
     return info
 
 
-def trtri(double[:, ::1] L):    # IN/OUT (m, m)
-    """Lower triangular L := inv(L); returns the number of its first zero diagonal entry, or 0."""
+cdef blas_int _inverted(double[:, ::1] L, str name, bint of_product) except -1:
+    """Invert lower triangular L, or L @ L.T; return as `trtri`."""
     cdef blas_int m = _size(L.shape[0]), i
     if L.shape[1] != L.shape[0]:
-        _shapes_differ("trtri")
+        _shapes_differ(name)
     for i in range(m):
         if L[i, i] == 0.0:
             return i + 1
     if m:
         with nogil:
-            invert_triangle(b"U", m, &L[0, 0], m)
+            if of_product:
+                invert_factored(b"U", m, &L[0, 0], m)
+            else:
+                invert_triangle(b"U", m, &L[0, 0], m)
     return 0
+
+
+def trtri(double[:, ::1] L):    # IN/OUT (m, m)
+    """Lower triangular L := inv(L); returns the number of its first zero diagonal entry, or 0."""
+    return _inverted(L, "trtri", False)
 
 
 def potri(double[:, ::1] L):    # IN/OUT (m, m)
     """Lower triangle of L := that of inv(L @ L.T); returns as `trtri`."""
-    cdef blas_int m = _size(L.shape[0]), i
-    if L.shape[1] != L.shape[0]:
-        _shapes_differ("potri")
-    for i in range(m):
-        if L[i, i] == 0.0:
-            return i + 1
-    if m:
-        with nogil:
-            invert_factored(b"U", m, &L[0, 0], m)
-    return 0
+    return _inverted(L, "potri", True)
 
 
 def reciprocal_condition(
