@@ -270,16 +270,6 @@ class Groups:
         m, n = np.diff(self.row_bounds), np.diff(self.column_bounds)
         return np.append(0, np.cumsum(m * (m + 1) // 2 if self.upper else m * n))
 
-    def pairs(self):
-        """Return the row of Z and the row of X of each entry, in the order of the entries."""
-        group = np.repeat(np.arange(len(self)), np.diff(self.row_bounds))  # of each row
-        first = np.arange(len(self.rows)) - self.row_bounds[group] if self.upper else 0
-        lengths = np.diff(self.column_bounds)[group] - first
-        begins = np.cumsum(lengths) - lengths
-        columns = np.arange(lengths.sum())
-        columns -= np.repeat(begins - self.column_bounds[group] - first, lengths)
-        return np.repeat(self.rows, lengths), self.columns[columns]
-
     def __len__(self):
         return len(self.row_bounds) - 1
 

@@ -259,20 +259,34 @@ def test_random_features_of_new_categories():
     assert_array_equal(features(X[2:4]), Phi[2:4])
 
 
-def test_large_blocks_are_what_pairs_are(rng, monkeypatch):
-    """As matrices or pair by pair, blocks, triangles and gradients are the same."""
+def test_many_blocks_are_those_of_the_dense_covariance(rng):
+    """Blocks, triangles and gradients, of known categories and of three that were not seen."""
     node = _node.CategoricalNode(slice(0, 9), slice(9, 27), 2)
-    p, codes = rng.uniform(0.1, 1.0, 27), rng.integers(0, 11, (400, 1)).astype(float)
-    parts = [np.sort(rng.choice(400, size, replace=False)) for size in (120, 90, 5, 1)]
+    p, codes = rng.uniform(0.1, 1.0, 27), rng.integers(0, 12, 400).astype(float)
+    parts = [np.sort(rng.choice(400, size, replace=False)) for size in (120, 0, 5, 1)]
     triangles, blocks = Groups.triangles(parts), Groups.of(parts, parts[::-1])
-    G, found = rng.standard_normal(triangles.bounds[-1]), []
-    for least in (0, np.inf):
-        monkeypatch.setattr(_node, "_LARGE_BLOCK", least)
-        gradient = np.zeros(27)
-        node.triangles_vjp(p, codes, triangles, G, gradient)
-        found.append((*(node.blocks(p, codes, codes, g) for g in (triangles, blocks)), gradient))
-    for one, other in zip(*found, strict=True):
-        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+    def dense(p):
+        F = p[9:].reshape(9, 2)
+        mean = F.mean(axis=0)
+        alone = np.append(p[:9], (F**2).sum() / 9 + p[:9].mean() - mean @ mean)
+        place = np.minimum(codes, 9).astype(int)
+        of_row = np.vstack([F, mean])[place]
+        return of_row @ of_row.T + np.where(codes[:, None] == codes, alone[place][:, None], 0.0)
+
+    K, X = dense(p), codes[:, None]
+    pairs = zip(parts, parts[::-1], strict=True)
+    expected = np.concatenate([K[np.ix_(one, other)].ravel() for one, other in pairs])
+    assert_allclose(node.blocks(p, X, X, blocks), expected)
+    found, add_gradient = node.triangles(p, X, triangles)
+    upper = [rows[np.array(np.triu_indices(len(rows)))] for rows in parts]
+    at = tuple(np.hstack(upper))
+    assert_allclose(found, K[at])
+    G, gradient = rng.standard_normal(triangles.bounds[-1]), np.zeros(27)
+    add_gradient(G, gradient)
+    in_p = differences(lambda p: dense(p)[at] @ G, p)
+    in_p[:9] *= p[:9]  # of logarithms
+    assert_allclose(gradient, in_p, rtol=1e-6, atol=1e-7)
 
 
 def test_the_variance_of_new_categories_may_be_learned():

@@ -7,11 +7,13 @@ alone, each has a part of its own.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..._core import _linalg as la
+from ..._core import _categories
+from ..._core._memory import empty
+from .._compiled import Groups
 
 # Of every category before anything is learned: the variance that all share, and that of each alone.
 _SHARED, _SPECIFIC = 0.5, 0.5
@@ -20,12 +22,17 @@ _FURTHER_COLUMNS = 0.2
 LARGEST_COUNT = 10_000
 
 
+@lru_cache(maxsize=64)
 def starting_factor(n_categories, rank):
-    """Return F at the start, (n_categories, rank): all categories share half of their variance."""
+    """Return F at the start, (n_categories, rank): all categories share half of their variance.
+
+    It is read-only, as kernels ask for the same one again and again.
+    """
     factor = np.zeros((n_categories, rank))
     factor[:, 0] = np.sqrt(_SHARED)
     drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (n_categories, rank - 1))
     factor[:, 1:] = _FURTHER_COLUMNS * np.sqrt(_SHARED) * drawn
+    factor.setflags(write=False)
     return factor
 
 
@@ -149,17 +156,17 @@ class CategoryCovariance:
 
     def block(self, left, right):
         """Compute the covariances of codes (m,) and codes (n,), shape (m, n), C order."""
-        places = self.places(left)
-        K = np.empty((len(left), len(right)))
-        la.gemm(self.rows[places], self.rows[self.places(right)], K, trans_b=True)
-        K += np.where(left[:, None] == right, self.specific[places][:, None], 0.0)
-        return K
+        return self.blocks(left, right, _whole(left, right)).reshape(len(left), len(right))
 
-    def pairs(self, left, right):
-        """Compute the covariances of codes (k,) and codes (k,), one by one."""
-        places = self.places(left)
-        K = np.einsum("ij,ij->i", self.rows[places], self.rows[self.places(right)])
-        return K + np.where(left == right, self.specific[places], 0.0)
+    def blocks(self, left, right, groups):
+        """Compute many small blocks of them, in one array as `Groups` lays them out."""
+        out = empty((groups.bounds[-1],))
+        _categories.value_blocks(*self._of_groups(left, right, groups), out, groups.upper)
+        return out
+
+    def _of_groups(self, left, right, groups):
+        index = groups.rows, groups.columns, groups.row_bounds, groups.column_bounds
+        return np.ascontiguousarray(self.rows), self.specific, left, right, *index
 
     def diag(self, codes):
         """Return the variances of codes."""
@@ -175,27 +182,14 @@ class CategoryCovariance:
 
     def block_vjp(self, left, right, G):
         """Compute the gradients of sum(G * block) in b and in F."""
-        to_left, to_right = self.places(left), self.places(right)
-        in_rows, in_specific = np.zeros_like(self.rows), np.zeros_like(self.specific)
-        pulled = np.empty((len(left), self.rows.shape[1]))
-        la.gemm(G, self.rows[to_right], pulled)
-        np.add.at(in_rows, to_left, pulled)
-        pulled = np.empty((len(right), self.rows.shape[1]))
-        la.gemm(G, self.rows[to_left], pulled, trans_a=True)
-        np.add.at(in_rows, to_right, pulled)
-        np.add.at(in_specific, to_left, np.where(left[:, None] == right, G, 0.0).sum(axis=1))
-        return self.to_categories(in_specific, in_rows)
+        return self.blocks_vjp(left, right, _whole(left, right), G.ravel())
 
-    def pairs_vjp(self, left, right, G):
-        """Compute the gradients of sum(G * pairs) in b and in F."""
-        to_left, to_right, n = self.places(left), self.places(right), len(self.specific)
-        in_rows = [
-            np.bincount(to_left, G * of_rank[to_right], n)
-            + np.bincount(to_right, G * of_rank[to_left], n)
-            for of_rank in self.rows.T
-        ]
-        in_specific = np.bincount(to_left, np.where(left == right, G, 0.0), n)
-        return self.to_categories(in_specific, np.array(in_rows).reshape(-1, n).T)
+    def blocks_vjp(self, left, right, groups, G):
+        """Compute the gradients of sum(G * blocks) in b and in F."""
+        in_rows, in_specific = np.empty_like(self.rows), np.empty_like(self.specific)
+        parts = self._of_groups(left, right, groups)
+        _categories.vjp_blocks(*parts, G, groups.upper, in_rows, in_specific)
+        return self.to_categories(in_specific, in_rows)
 
     def diag_vjp(self, codes, g):
         """Compute the gradients of sum(g * diag) in b and in F."""
@@ -213,3 +207,8 @@ class CategoryCovariance:
                 in_b += share
                 in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])
         return in_b, in_F
+
+
+def _whole(left, right):
+    """Return `Groups` of one block of all codes."""
+    return Groups.of([np.arange(len(left))], [np.arange(len(right))])

@@ -7,9 +7,6 @@ import numpy as np
 from ..nodes import Constant, Leaf, leaves
 from ._covariance import CategoryCovariance, codes_of
 
-# Blocks of so many entries on average are computed as matrices, smaller ones pair by pair.
-_LARGE_BLOCK = 4096
-
 
 class CategoricalNode(Leaf):
     """B = F F' + diag(b) at the codes of one column; see `nodes`.
@@ -44,18 +41,15 @@ class CategoricalNode(Leaf):
         return self.covariance(p).block(codes_of(Z), codes_of(X))
 
     def blocks(self, p, Z, X, groups):
-        if _are_large(groups):
-            return super().blocks(p, Z, X, groups)
-        rows, columns = groups.pairs()
-        return self.covariance(p).pairs(codes_of(Z)[rows], codes_of(X)[columns])
+        return self.covariance(p).blocks(codes_of(Z), codes_of(X), groups)
 
-    def triangles_vjp(self, p, X, groups, G, grad):
-        if not len(G):
-            return  # sums of no number would be integers
-        if _are_large(groups):
-            return super().triangles_vjp(p, X, groups, G, grad)
-        codes, (rows, columns) = codes_of(X), groups.pairs()
-        self._add(p, grad, *self.covariance(p).pairs_vjp(codes[rows], codes[columns], G))
+    def triangles(self, p, X, groups):
+        covariance, codes = self.covariance(p), codes_of(X)
+
+        def add_gradient(G, grad):
+            self._add(p, grad, *covariance.blocks_vjp(codes, codes, groups, G))
+
+        return covariance.blocks(codes, codes, groups), add_gradient
 
     def diag(self, p, X):
         return self.covariance(p).diag(codes_of(X))
@@ -69,10 +63,6 @@ class CategoricalNode(Leaf):
     def _add(self, p, grad, in_b, in_F):
         grad[self.diagonal] += p[self.diagonal] * in_b
         grad[self.factor] += in_F.ravel()
-
-
-def _are_large(groups):
-    return groups.bounds[-1] >= _LARGE_BLOCK * len(groups)
 
 
 def category_leaves(expression):
