@@ -213,8 +213,8 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
     variance = kernel.diag(X).astype(np.float64)
     stop = tol * variance.max()
     # Ties, as at first with a stationary kernel, go to the row nearest the centre, so that neither
-    # units nor order of rows and columns decide.
-    closeness = kernel.block(X.mean(axis=0, keepdims=True), X)[0]
+    # units nor order of rows, columns and categories decide.
+    closeness = _closeness(kernel, X)
     # one call for all columns is quicker than one for each
     gram = kernel.gram(X) if len(X) <= _GRAM_ROWS else None
     rows = np.empty((n_inducing, len(X)))
@@ -235,6 +235,20 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
         variance[best] = 0.0
         picked.append(best)
     return np.array(picked or [0])  # a kernel may be zero at all rows
+
+
+def _closeness(kernel, X):
+    """Return covariances of rows with the centre, as if it had their categories."""
+    held, centre = kernel.expression.held_columns, X.mean(axis=0, keepdims=True)
+    if not len(held):
+        return kernel.block(centre, X)[0]
+    kinds, kind = np.unique(X[:, held], axis=0, return_inverse=True)
+    closeness = np.empty(len(X))
+    for k, own in enumerate(kinds):
+        rows = np.flatnonzero(kind.ravel() == k)
+        centre[0, held] = own
+        closeness[rows] = kernel.block(centre, X[rows])[0]
+    return closeness
 
 
 def greedy_error(K, means, n_inducing, tol=1e-8):

@@ -3,7 +3,10 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
 from .._compat import FitProgress
+from ..data.checks import check_weights_of_stream
 from ..data.inputs import Inputs
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
@@ -33,6 +36,7 @@ def one_pass(estimator, inputs, y, weight, given, clock):
 
     ``given`` are X and y as the user gave them.
     """
+    _check_weight(estimator, weight, np.inf)
     n, previous = len(inputs.X), previous_fit(estimator)
     fit = Fit.of(inputs, y, weight)
     progress = FitProgress(estimator, *fit.for_callbacks(*given, estimator._format)).begin()
@@ -40,14 +44,20 @@ def one_pass(estimator, inputs, y, weight, given, clock):
     edges = [0, *range(min(estimator.init_size, n), n, estimator.batch_size), n]
     for lo, hi in pairwise(edges):
         part = None if weight is None else weight[lo:hi]
-        take_batch(estimator, inputs.select(slice(lo, hi)), y[lo:hi], part, clock, previous)
+        _take_batch(estimator, inputs.select(slice(lo, hi)), y[lo:hi], part, clock, previous)
         if progress.step(lambda: _fitted_so_far(estimator)):
             break
     progress.end()
 
 
-def take_batch(estimator, inputs, y, weight, clock, previous=None):
+def take_batch(estimator, inputs, y, weight, clock):
     """Learn from a checked batch."""
+    seen = np.inf if estimator._fitted is None else estimator._fitted.state.mean_weight
+    _check_weight(estimator, weight, seen)
+    _take_batch(estimator, inputs, y, weight, clock)
+
+
+def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     engine, before, watch = _engine(estimator), estimator._fitted, None
     if before is None:
         estimator.log_evidence_ = 0.0
@@ -88,6 +98,12 @@ def count_missing(estimator, n_rows):
     watch = replace(watch, n_missing=watch.n_missing + n_rows)
     estimator._fitted = replace(fitted, state=replace(fitted.state, watch=watch))
     estimator.n_missing_ = watch.n_missing
+
+
+def _check_weight(estimator, weight, seen):
+    """Check the weights of rows, of which those so far have the mean ``seen``."""
+    is_fixed = isinstance(getattr(estimator, "noise_variance_bounds", "fixed"), str)
+    check_weights_of_stream(weight, seen, not is_fixed and estimator.optimizer is not None)
 
 
 def _is_short(estimator, engine):

@@ -38,10 +38,11 @@ def watched(estimator, fitted, rows):
         What is known counts so much of what it did.
     """
     share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
+    telling = fitted.state.telling(rows)
     fitted = counted(fitted, rows, fitted.targets)
-    if not _can_shift(estimator, fitted):
+    if not (_can_shift(estimator, fitted) and len(telling)):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
-    seen, some, prediction = gathered(fitted, rows, estimator.n_jobs)
+    seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
     misses = missed(watch.misses, prediction, fitted.state.bands.usual)
     watch = replace(watch, misses=misses)
     if isinstance(share, str):

@@ -62,7 +62,8 @@ class Prediction(NamedTuple):
         noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, t, n_jobs)
         total = fitted.likelihood.moments(mean, variance, noise)[1]
         noise = np.maximum(total - variance, np.finfo(np.float64).tiny)
-        return cls(rows.targets - mean, function, noise / rows.weights[1][:, None])
+        counts = np.maximum(rows.weights[1], 1.0)  # what counts less is one draw all the same
+        return cls(rows.targets - mean, function, noise / counts[:, None])
 
     def output(self, c):
         """Return residuals, covariance and noise of the rows that have an output."""

@@ -43,6 +43,9 @@ _MIN_ROWS_FOR_SIGNAL = 50
 # Prior standard deviations of an observation by which a broken one differs from its prediction. The
 # posterior's are no measure: where a model is too sure, good rows differ by many of them.
 _HOPELESS = 10.0
+# A row that counts less, beside what rows so far count in the mean, tells nothing of a change: its
+# weight says that it is next to absent, wherever it lies.
+_SHARE_THAT_TELLS = 0.1
 # If a larger share of a batch is far off, the function has moved.
 _RARE = 0.1
 
@@ -201,6 +204,18 @@ class StreamState:
         share, established = np.where(narrow < 1.0, narrow, inside), self.is_established
         share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
         return replace(self, band_share=(share, self.bands.usual, beyond))
+
+    @property
+    def mean_weight(self):
+        """Mean weight of the rows so far; inf where none counts any more."""
+        return self.weight_seen / self.n_rows if self.weight_seen > 0.0 else np.inf
+
+    def telling(self, rows):
+        """Return those of later rows that count enough to tell what has changed."""
+        if rows.observations is None:
+            return rows
+        tells = rows.observations >= _SHARE_THAT_TELLS * min(self.mean_weight, 1.0)
+        return rows if tells.all() else rows.select(np.flatnonzero(tells))
 
     @property
     def is_established(self):
@@ -473,6 +488,9 @@ def trusts(fitted, rows):
     state = fitted.state
     if not state.is_established or fitted.likelihood.allows_outliers:
         return True
+    rows = state.telling(rows)
+    if not len(rows):
+        return True
     inputs = Inputs(np.asarray(rows.X, dtype=np.float64), None, rows.offset)
     mean, variance = fitted.predictor.moments(inputs, 1)
     variance = np.broadcast_to(variance, mean.shape)
@@ -503,11 +521,13 @@ def counted(fitted, rows, targets):
     state, likelihood = fitted.state, fitted.start.likelihood
     knows = state.is_established and likelihood.conjugate
     if knows and not fitted.likelihood.allows_outliers:
-        _warn_of_broken(rows, fitted, targets)
+        _warn_of_broken(state.telling(rows), fitted, targets)
     return replace(fitted, state=replace(state, n_rows=state.n_rows + len(rows)))
 
 
 def _warn_of_broken(rows, fitted, targets):
+    if not len(rows):
+        return
     mean, parameters = fitted.posterior.mean(rows.X), fitted.parameters
     amplitude = (parameters.mixing**2).sum(axis=1) if parameters.mixes_outputs else 1.0
     prior = fitted.posterior.prior.kernel.diag(rows.X)[:, None] * amplitude
