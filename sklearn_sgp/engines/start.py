@@ -21,6 +21,7 @@ from ..kernels._defaults import (
     KernelSet,
     for_targets_of_size,
     lines_of,
+    scarce_categories,
     starting_length_scale,
     with_categories,
 )
@@ -178,9 +179,10 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
     kernel_set = choices.kernel_set if compares else ONE
-    kernels = with_categories(kernel_set.kernels_of, spread, categorical, kernel_set.of_near_rows)
+    of_near, scarce = kernel_set.of_near_rows, scarce_categories(choices.columns, rows.total_weight)
+    kernels = with_categories(kernel_set.kernels_of, spread, categorical, of_near, scarce)
     if _may_be_lines(rows, choices, likelihood):
-        kernels += lines_of(kernel_set, spread, center, categorical)
+        kernels += lines_of(kernel_set, spread, center, categorical, scarce)
     if units is not UNIT and not choices.mixes_outputs:  # where outputs are mixed, W has the units
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]

@@ -302,3 +302,17 @@ def test_bands_that_hold_enough_are_not_told():
     for begin in range(0, 600, 60):
         model.partial_fit(X[begin : begin + 60], y[begin : begin + 60])
     assert min(model._fitted.state.watch.held) > 0.75
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6])
+def test_days_without_rain_are_no_noise_that_fell(seed):
+    """Two batches of zeros alone say nothing of how much falls on other days."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9 * 16, 2))
+    y = rng.exponential(3.0, len(X)) * (rng.uniform(size=len(X)) < 0.07)
+    y[7 * 16 :] = 0.0
+    model = StreamingSGPRegressor(random_state=0)
+    for low in range(0, len(X), 16):
+        model.partial_fit(X[low : low + 16], y[low : low + 16])
+    assert model.n_shifts_ == 0
+    assert (model.predict(X, return_std=True)[1] > 0.5 * y.std()).all()

@@ -110,7 +110,8 @@ def gathered(fitted, rows, n_jobs):
     level, information, *columns = zip(*parts, strict=True)
     padded = (_padded(each, len(rows)) for each in columns)
     sums = np.array(level), np.array(information)
-    seen = Gathered(len(rows), *sums, *padded, _alone(fitted, prediction, rows))
+    y = np.asarray(rows.y, dtype=np.float64)
+    seen = Gathered(len(rows), *sums, *padded, y, _alone(fitted, prediction, rows))
     return seen, rows, prediction
 
 

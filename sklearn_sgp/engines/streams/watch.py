@@ -93,6 +93,8 @@ class Gathered:
     distances, whitened : ndarray of shape (n, t)
         Residuals in predicted deviations, and whitened ones about the level, without their signs;
         NaN where there are none.
+    y : ndarray of shape (n, t)
+        Targets as they came.
     alone : tuple of Alone
         Rows of short batches.
     """
@@ -102,6 +104,7 @@ class Gathered:
     information: np.ndarray
     distances: np.ndarray
     whitened: np.ndarray
+    y: np.ndarray
     alone: tuple = ()
 
     def joined(self, other):
@@ -112,6 +115,7 @@ class Gathered:
             self.information + other.information,
             np.concatenate([self.distances, other.distances]),
             np.concatenate([self.whitened, other.whitened]),
+            np.concatenate([self.y, other.y]),
             (*self.alone, *other.alone),
         )
 
@@ -170,8 +174,13 @@ class Gathered:
         return quantiles(self.distances, _MOST_ROWS) > _OFF
 
     def is_close(self, usual):
-        """Return which outputs have nearly all rows much nearer than usual, (t,)."""
-        return quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
+        """Return which outputs have nearly all rows much nearer than usual, (t,).
+
+        Where more than half of the targets are one and the same number their middle tells no noise:
+        days without rain say nothing of how much falls on others.
+        """
+        close = quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
+        return close & (_commonest_share(self.y) <= 0.5)
 
 
 def near_others(ratio):
@@ -188,6 +197,16 @@ def quantiles(values, share):
     seen = np.isfinite(values)
     each = zip(values.T, seen.T, strict=True)
     return np.array([np.quantile(one[own], share) if own.any() else 1.0 for one, own in each])
+
+
+def _commonest_share(values):
+    """Return the share of each column that its commonest value has, those that are NaN left out."""
+    shares = np.zeros(values.shape[1])
+    for c, seen in enumerate(np.isfinite(values.T)):
+        if seen.any():
+            counts = np.unique(values[seen, c], return_counts=True)[1]
+            shares[c] = counts.max() / counts.sum()
+    return shares
 
 
 @dataclass(frozen=True)
