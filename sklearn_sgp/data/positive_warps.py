@@ -145,6 +145,9 @@ class FromZero:
     Below 0 it is a steep line, so that a number there has no probability, and 0 all of it that the
     function itself has at 0 and below.
 
+    Where no target is between 0 and an edge, 0 has nearly all that the function has up to there,
+    too: numbers above 0 begin next to the edge. What 0 itself is learned as stays where it is.
+
     Parameters
     ----------
     of_shifted : PositiveWarp, continued_warps.Warp or Identity
@@ -152,6 +155,10 @@ class FromZero:
     shift : float
     steep : float
         Slope below 0.
+    edge : float
+        In units of y.
+    rest : float
+        Share of what is between 0 and the edge that numbers above 0 have.
     """
 
     is_identity = False
@@ -160,17 +167,28 @@ class FromZero:
     of_shifted: object
     shift: float
     steep: float
+    edge: float = 0.0
+    rest: float = 1.0
+    at_edge: float = field(default=0.0, init=False)  # the value there
+
+    def __post_init__(self):
+        at_edge = float(np.ravel(self.of_shifted(np.array([self.edge + self.shift])))[0])
+        object.__setattr__(self, "at_edge", at_edge)
 
     def __call__(self, y):
         """Compute phi(y), of any shape."""
         y = np.asarray(y, dtype=np.float64)
         inside = self.of_shifted(np.maximum(y, 0.0) + self.shift)
+        near = self.at_edge - self.rest * (self.at_edge - inside)
+        inside = np.where((y > 0.0) & (y < self.edge), near, inside)
         return inside + self.steep * np.minimum(y, 0.0)
 
     def log_slope(self, y):
         """Compute log phi'(y), of any shape."""
+        y = np.asarray(y, dtype=np.float64)
         inside = self.of_shifted.log_slope(np.maximum(y, 0.0) + self.shift)
-        return np.where(np.asarray(y) < 0.0, np.log(self.steep), inside)
+        inside = np.where((y > 0.0) & (y < self.edge), np.log(self.rest) + inside, inside)
+        return np.where(y < 0.0, np.log(self.steep), inside)
 
     @property
     def end_slopes(self):
@@ -179,8 +197,13 @@ class FromZero:
 
     def inverse(self, z):
         """Solve phi(y) = z for y, to rounding; 0 where that is below 0."""
-        return np.maximum(self.of_shifted.inverse(z) - self.shift, 0.0)
+        return np.maximum(self.of_shifted.inverse(self._apart(z)) - self.shift, 0.0)
 
     def near_inverse(self, z):
         """Solve to about eight digits, faster: for what means are taken of."""
-        return np.maximum(self.of_shifted.near_inverse(z) - self.shift, 0.0)
+        return np.maximum(self.of_shifted.near_inverse(self._apart(z)) - self.shift, 0.0)
+
+    def _apart(self, z):
+        """Return values as they are without an edge."""
+        z = np.asarray(z, dtype=np.float64)
+        return np.where(z < self.at_edge, self.at_edge - (self.at_edge - z) / self.rest, z)

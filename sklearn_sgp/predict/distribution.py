@@ -263,7 +263,9 @@ class PredictiveDistribution:
     def _at(self, y, method, below):
         """Evaluate a method of the likelihood at each value, one for those below all targets."""
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
-        targets, scaled = self._targets, self._targets.scaled(y)
+        targets = self._targets
+        # a lowest target is learned as one value, and has the probability of all up to others
+        scaled = targets.scaled(np.where(y == targets.lowest, np.nextafter(y, np.inf), y))
         mean, variance = self._latent_at(shape)
         noise, result = self._noise_at(shape), np.empty(scaled.shape)
         for own, one, own_noise in each_output(self._likelihood, noise, targets.n_outputs):

@@ -73,7 +73,7 @@ class WarpedEvidence:
         counts = list(zip(n_before, self._evidence.counts, strict=True))
         self._counts = np.concatenate([np.append(np.zeros(k), own) for k, own in counts])
         self._own = np.concatenate([np.arange(k + len(own)) >= k for k, own in counts])
-        self._is_atom = before.is_atom(t)
+        self._is_atom, self._top_of_atom = before.is_atom(t), before.top_of_atom
         self.weight = self._evidence.weight
 
     def __call__(self, parameters):
@@ -112,11 +112,11 @@ class WarpedEvidence:
         The likelihood is Gaussian.
         """
         psi, (value, low, high, _) = parameters.values.get("warp"), self._t
-        log_slope, reference = self._log_slope(), self._reference
+        log_slope, reference, top = self._log_slope(), self._reference, self._top_of_atom
         if psi is not None:
             _, log_slope, _, _ = self._warped(psi)
-            parts = (reference, value, low, high)
-            reference, value, low, high = (tanh_sum_gradient(one, psi)[0] for one in parts)
+            parts = (reference, value, low, high, top)
+            reference, value, low, high, top = (tanh_sum_gradient(one, psi)[0] for one in parts)
         center, scale = self._scaling(reference)
         z = (value - center) / scale
         mean, variance = self._evidence.in_turn(parameters, self._split(z))
@@ -124,8 +124,9 @@ class WarpedEvidence:
         middle = np.where(width > 0.0, 0.5 * (low + high) - center, value - center) / scale
         columns = middle[own, None], width[own, None], mean, variance, 0.0
         each = log_mean_density(likelihood, *columns) + (log_slope - np.log(scale))[own]
-        atom, edge = self._is_atom[own], (high[own] - center) / scale
-        below = likelihood.cdf(edge[atom, None], mean[atom], variance[atom], 0.0)
+        atom = self._is_atom[own]
+        edge = np.full((np.count_nonzero(atom), 1), (top[0] - center) / scale)
+        below = likelihood.cdf(edge, mean[atom], variance[atom], 0.0)
         each[atom] = np.log(np.maximum(below[:, 0], _TINY))
         return Score(each, self._counts[own])
 

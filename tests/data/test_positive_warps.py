@@ -91,3 +91,21 @@ def test_slopes_of_a_warp_from_zero_are_those_of_differences(from_zero):
     y, step = np.array([-2.0, 0.5, 3.0, 30.0]), 1e-6
     slopes = (from_zero(y + step) - from_zero(y - step)) / (2.0 * step)
     assert_allclose(np.exp(from_zero.log_slope(y)), slopes, rtol=1e-5)
+
+
+def test_numbers_above_zero_begin_next_to_the_edge(from_zero):
+    """What is between 0 and an edge belongs to 0, but for a share; 0 stays where it is."""
+    plain = from_zero
+    edged = FromZero(plain.of_shifted, plain.shift, plain.steep, edge=2.0, rest=0.01)
+    y = np.array([0.0, 2.0, 3.0, 40.0, 60.0])
+    assert_allclose(edged(y), plain(y), rtol=1e-12)
+    assert_allclose(edged.log_slope(y[1:]), plain.log_slope(y[1:]), rtol=1e-12)
+    inner = np.array([1e-6, 0.5, 1.0, 1.999])
+    z = edged(inner)
+    low, high = plain(0.0), plain(2.0)
+    assert (z > high - 0.0101 * (high - low)).all() and (np.diff(z) > 0.0).all()
+    assert_allclose(edged.inverse(z), inner, rtol=1e-6)
+    assert_allclose(edged.near_inverse(np.linspace(low - 5.0, z[0], 9)), 0.0, atol=1e-5)
+    step = 1e-5
+    slope = (edged(inner[1:] + step) - edged(inner[1:] - step)) / (2.0 * step)
+    assert_allclose(np.log(slope[:-1]), edged.log_slope(inner[1:-1]), atol=1e-5)
