@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..kernels._units import units_of
+from ..kernels.categories._units import units_of
 from .checks import check_array
 from .clusters import kmeans, nearest
 from .column_order import sorted_rows

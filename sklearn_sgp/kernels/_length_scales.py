@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._compile import compile_kernel
-from ._units import units_of
 from ._white_noise import split_noise
 from .categories._node import category_leaves
+from .categories._units import units_of
 from .nodes import Constant, Directions, Lines, Opaque, Product, Selection, Sum, leaves
 
 _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column

@@ -166,7 +166,7 @@ class Factor(NamedTuple):
 
     @property
     def n_inputs(self):
-        """How many numbers the leaf sees of a row."""
+        """Number of entries that the leaf sees of a row."""
         return len(self.columns) if self.n_directions is None else self.n_directions
 
     def behind(self, node, columns):

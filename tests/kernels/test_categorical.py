@@ -13,9 +13,9 @@ from sklearn_sgp.kernels import Categorical, Columns, compile_kernel
 from sklearn_sgp.kernels._compiled import Groups
 from sklearn_sgp.kernels._length_scales import nearness_scales
 from sklearn_sgp.kernels._random_features import sample_features
-from sklearn_sgp.kernels._units import largest_change, units_of
 from sklearn_sgp.kernels.categories import _node
 from sklearn_sgp.kernels.categories._binding import bound_to
+from sklearn_sgp.kernels.categories._units import largest_change, units_of
 
 FACTOR = np.array([[0.9, -0.3], [-0.4, 0.7], [0.2, 1.1]])
 DIAGONAL = np.array([0.5, 0.2, 0.9])

@@ -20,7 +20,7 @@ from ...factors.joined_rows import KnownBlocks, kept, may_join, sums_of_joined
 from ...factors.passes import Pieces
 from ...gp.posterior import Posterior
 from ...kernels._length_scales import input_scales, nearness_scales
-from ...kernels._units import largest_change, units_of
+from ...kernels.categories._units import largest_change, units_of
 from ...optimize.budget import Budget
 from ...partitions.blocks import Blocks
 from ...partitions.partition import LARGEST_SHARE, position_of

@@ -4,9 +4,7 @@ import numpy as np
 
 from ..._linalg import product
 from ._leaves import Leaf, leaves
-
-# Combinations beyond which a row counts as there: squares are finite. Fits refuse such rows.
-_FARTHEST = 1e76
+from ._lines import _MOST_SCALES
 
 
 class Directions(Leaf):
@@ -67,9 +65,9 @@ class Directions(Leaf):
         A = np.ascontiguousarray(self.matrix(p))
         with np.errstate(over="ignore", invalid="ignore"):
             seen = product(self._centred(X), A, trans_b=True)
-        far = {"nan": _FARTHEST, "posinf": _FARTHEST, "neginf": -_FARTHEST}
+        far = {"nan": _MOST_SCALES, "posinf": _MOST_SCALES, "neginf": -_MOST_SCALES}
         seen = np.nan_to_num(seen, copy=False, **far)
-        return np.clip(seen, -_FARTHEST, _FARTHEST, out=seen)
+        return np.clip(seen, -_MOST_SCALES, _MOST_SCALES, out=seen)
 
     def _both(self, p, Z, X):
         seen = self._seen(p, Z)

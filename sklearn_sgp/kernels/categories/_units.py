@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .categories._covariance import LARGEST_COUNT, codes_of
-from .categories._node import CategoricalNode, category_leaves
-from .nodes import Directions, Selection, Sum, leaves
+from ..nodes import Constant, Directions, Selection, Sum, leaves
+from ._covariance import LARGEST_COUNT, codes_of
+from ._node import CategoricalNode, category_leaves
 
 # Categories of one column are corners of a simplex in so many dimensions at most; more of them are
 # in random directions, almost as far apart.
@@ -23,8 +23,8 @@ class Units:
     Parameters
     ----------
     scale : ndarray of shape (d,)
-        Length scales; those of columns of categories are not used, nor those of columns that
-        nothing but directions sees.
+        Length scales; those of columns of categories are not used, nor, where there are directions,
+        those of columns that nothing else sees.
     corners : tuple of (int, ndarray of shape (n_categories + 1, k))
         Columns of categories, and the place of each of these.
     directions : ndarray of shape (k, d), or an empty tuple
@@ -98,29 +98,29 @@ def units_of(kernel, scale, by_variance=False):
         if by_variance:
             parts *= np.sqrt(share)
         corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
-    directions, is_replaced = _directions_of(kernel)
+    directions, is_seen = _directions_of(kernel)
     if not corners and not len(directions):
         return scale
-    is_replaced[list(corners)] = True
-    return Units(scale, tuple(corners.items()), directions, is_replaced)
+    is_seen[list(corners)] = False
+    return Units(scale, tuple(corners.items()), directions, ~is_seen)
 
 
 def _directions_of(kernel):
-    """Return weights of columns in directions, and a mask of columns nothing else sees."""
+    """Return weights of columns in directions, (k, d), and a mask of columns others see, too.
+
+    Without directions all columns are seen.
+    """
     d = kernel.expression.n_features
-    rows, alone, others = [np.empty((0, d))], [], []
+    rows, is_seen = [np.empty((0, d))], np.zeros(d, dtype=bool)
     for leaf, columns in leaves(kernel.expression.node, np.arange(d)):
         metrics = leaf.metrics(kernel.values) if isinstance(leaf, Directions) else []
-        (alone if metrics else others).append(columns)
-        for _, own in metrics:
-            rows.append(np.zeros((len(own), d)))
-            np.add.at(rows[-1], (slice(None), columns), own)  # a column may come twice
-    is_replaced = np.zeros(d, dtype=bool)
-    for columns in alone:
-        is_replaced[columns] = True
-    for columns in others:
-        is_replaced[columns] = False
-    return np.vstack(rows), is_replaced
+        for _, weights in metrics:
+            rows.append(np.zeros((len(weights), d)))
+            np.add.at(rows[-1], (slice(None), columns), weights)  # a column may come twice
+        if not metrics and not isinstance(leaf, Constant):
+            is_seen[columns] = True
+    directions = np.vstack(rows)
+    return directions, is_seen if len(directions) else np.ones(d, dtype=bool)
 
 
 def _shares(node, values, row, share):
