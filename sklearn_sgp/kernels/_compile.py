@@ -176,9 +176,9 @@ class _Builder:
 
     def _columns(self, kernel, center):
         columns = np.array(column_indices(kernel.columns, len(center)))
-        inner = self.build if kernel.directions is None else self._directions
-        of_kernel = kernel.kernel if kernel.directions is None else kernel
-        return nodes.Selection(inner(of_kernel, center[columns]), columns)
+        if kernel.directions is None:
+            return nodes.Selection(self.build(kernel.kernel, center[columns]), columns)
+        return nodes.Selection(self._directions(kernel, center[columns]), columns)
 
     def _directions(self, kernel, center):
         A, is_learned = kernel.matrix(len(center)), kernel.learns_directions
