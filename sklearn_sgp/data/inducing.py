@@ -175,15 +175,17 @@ def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
     held = kernel.expression.held_columns
     centre = candidates.mean(axis=0)
     centre[held] = 0.0
-    points = (candidates - centre) / units_of(kernel, scale)
-    if len(held):  # two rows of one cluster are equally near its centre: rounding decided
+    units = units_of(kernel, scale)
+    points = (candidates - centre) / units
+    has_own_places = not isinstance(units, np.ndarray)  # of categories, or of directions
+    if has_own_places:  # two rows of one cluster are equally near its centre: rounding decided
         points = on_grid(points, LEARNING_GRID)
     # a start, not a clustering: a few iterations are enough
     order = order_of_columns(points, len(points))
     more = {"max_iter": _INDUCING_ITERATIONS, "weight": mass}
     centres = kmeans(np.ascontiguousarray(points[:, order]), n_inducing, rng, **more)
     centres = np.ascontiguousarray(centres[:, np.argsort(order)])
-    if len(held):
+    if has_own_places:
         parts = np.array_split(centres, -(-len(centres) // _NEAREST_CENTRES))
         return candidates[np.unique(np.concatenate([nearest(part, points) for part in parts]))]
     return centres * scale + centre

@@ -162,11 +162,14 @@ def warn_at_bounds(start, parameters):
             (at_upper, upper, ("upper", "Increasing")),
         ):
             if name == "theta":
-                names = list(_names(start.kernel))
+                names, expression = list(_names(start.kernel)), parameters.expression
+                signed = expression.signed[expression.free]
                 for k in which:
-                    _warn_at_bound(*names[k], bounds[k], *words)
+                    bound = bounds[k] if signed[k] else np.exp(bounds[k])
+                    _warn_at_bound(*names[k], bound, *words)
             elif len(which):
-                _warn_at_bound(*_noise_names(start, which, len(values)), bounds[0], *words)
+                names = _noise_names(start, which, len(values))
+                _warn_at_bound(*names, np.exp(bounds[0]), *words)
 
 
 def _names(kernel):
@@ -190,7 +193,7 @@ def _warn_at_bound(label, name, bound, end, change):
     of_kernel = "" if name == "noise_variance" else " of the kernel"
     warn_caller(
         f"The optimal value found for {label}{of_kernel} is close to the specified {end} bound "
-        f"{np.exp(bound):g}. {change} the bound ({name}_bounds) and calling fit again may find a "
+        f"{bound:g}. {change} the bound ({name}_bounds) and calling fit again may find a "
         "better value."
     )
 

@@ -29,6 +29,7 @@ from ..kernels._features import draw_features
 from ..kernels._length_scales import (
     input_scales,
     n_scales_of,
+    units_of_theta,
 )
 from ..kernels._white_noise import (
     START_NOISE,
@@ -287,7 +288,8 @@ def _left_open(choices, whites):
 def _groups(choices, parameters, likelihood, bounds, spread, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
-    yield Group("theta", bounds["theta"])
+    some_spread = np.where(spread > 0.0, spread, 1.0)
+    yield Group("theta", bounds["theta"], units_of_theta(expression, some_spread))
     if "log_noise" in bounds:
         yield Group("log_noise", bounds["log_noise"])
     if len(likelihood.theta):

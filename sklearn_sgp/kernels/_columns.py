@@ -1,24 +1,31 @@
 """A scikit-learn kernel of some columns, and kernels of tables in which columns lack values."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
     Exponentiation,
+    Hyperparameter,
     Kernel,
     KernelOperator,
     Sum,
     WhiteKernel,
 )
 
+# Step of differences in entries of the directions, near the cube root of the rounding.
+_DIFFERENCE = 1e-5
+
 
 class Columns(Kernel):
-    """Apply a kernel to some of the columns of the inputs.
+    """Apply a kernel to some of the columns of the inputs, or to linear combinations of them.
 
     Sums and products of ``Columns`` build additive and interaction models, for instance a smooth
-    function of place plus a periodic function of time.
+    function of place plus a periodic function of time. With ``directions`` the kernel sees a few
+    weighted sums of the columns, which may be learned.
 
     Parameters
     ----------
@@ -29,6 +36,14 @@ class Columns(Kernel):
         Indices of the columns that ``kernel`` sees, negative ones counted from the last, or a
         slice or a mask of them; or their names, where X is a dataframe. One number or name is one
         column. ``kernel_`` of a fitted estimator has a list of indices.
+
+    directions : array-like of shape (n_directions, n_columns), default=None
+        Weights: ``kernel`` sees ``X[:, columns] @ directions.T``, a column for each row of weights.
+        None means the columns themselves.
+
+    directions_bounds : pair of float or "fixed", default="fixed"
+        Bounds of the weights where they are learned, such as ``(-10, 10)``. They may be negative.
+        "fixed" holds them.
 
     See Also
     --------
@@ -42,17 +57,78 @@ class Columns(Kernel):
     >>> place_and_time = Columns(RBF([1.0, 2.0]), [0, 1]) + Columns(ExpSineSquared(), [2])
     >>> place_and_time(np.zeros((1, 3)), np.ones((2, 3))).shape
     (1, 2)
+
+    A function of the sum of two columns:
+
+    >>> along = Columns(RBF(), [0, 1], directions=[[1.0, 1.0]])
+    >>> along(np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]]))
+    array([[1.]])
+
+    Notes
+    -----
+    ``theta`` has the parameters of ``kernel``, then learned weights, row by row, as they are, not
+    as logarithms. With ``eval_gradient`` their derivatives are central differences; estimators of
+    this package have exact ones. Weights and length scales of ``kernel`` say the same twice: hold
+    the length scales, as in ``RBF(1.0, "fixed")``, where weights are learned.
     """
 
+    directions = None  # of kernels that were saved before they had them
+    directions_bounds = "fixed"
+
     def __init__(
-        self, kernel: Kernel, columns: int | str | slice | Sequence[int] | Sequence[str]
+        self,
+        kernel: Kernel,
+        columns: int | str | slice | Sequence[int] | Sequence[str],
+        directions: ArrayLike | None = None,
+        directions_bounds: tuple[float, float] | Literal["fixed"] = "fixed",
     ) -> None:
         self.kernel = kernel
         self.columns = columns
+        self.directions = directions
+        self.directions_bounds = directions_bounds
 
-    def _select(self, X):
+    def _seen(self, X):
         if X is None:
             return None
+        X = self._select(X)
+        return X if self.directions is None else X @ self.matrix(X.shape[1]).T
+
+    def matrix(self, n_columns):
+        """Return the directions as an array of so many columns, or raise a ValueError.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of the columns that were selected.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n_directions, n_columns)
+        """
+        try:
+            A = np.array(self.directions, dtype=np.float64)
+        except (TypeError, ValueError):
+            A = np.empty(0)
+        if A.ndim != 2 or not A.size or A.shape[1] != n_columns or not np.isfinite(A).all():
+            raise ValueError(
+                "The 'directions' of Columns must be an array of finite numbers, a row for each "
+                f"direction and a column for each of the {n_columns} columns. Got "
+                f"{self.directions!r}."
+            )
+        return A
+
+    @property
+    def learns_directions(self):
+        """True if there are directions, and if they are not held."""
+        return self.directions is not None and not self.hyperparameter_directions.fixed
+
+    @property
+    def hyperparameter_directions(self):
+        """The directions, whose entries may be negative."""
+        size = np.size(self.directions)
+        return Hyperparameter("directions", "signed", self.directions_bounds, size)
+
+    def _select(self, X):
         if not _has_names(_listed(self.columns)):
             X = np.asarray(X)
             return X[:, column_indices(self.columns, X.shape[1])]
@@ -77,29 +153,39 @@ class Columns(Kernel):
         params : dict
             Names and values.
         """
-        params = {"kernel": self.kernel, "columns": self.columns}
+        names = "kernel", "columns", "directions", "directions_bounds"
+        params = {name: getattr(self, name) for name in names}
         if deep:
             params.update((f"kernel__{k}", v) for k, v in self.kernel.get_params().items())
         return params
 
     @property
     def hyperparameters(self):
-        """Hyperparameters of the wrapped kernel, whose names get the prefix ``kernel__``."""
-        return [h._replace(name=f"kernel__{h.name}") for h in self.kernel.hyperparameters]
+        """Hyperparameters of the wrapped kernel, with the prefix ``kernel__``, and directions."""
+        own = [h._replace(name=f"kernel__{h.name}") for h in self.kernel.hyperparameters]
+        return own if self.directions is None else [*own, self.hyperparameter_directions]
 
     @property
     def theta(self):
-        """Logarithms of the free hyperparameters of the wrapped kernel."""
-        return self.kernel.theta
+        """Logarithms of free hyperparameters of the wrapped kernel; learned directions."""
+        of_kernel = self.kernel.theta
+        return np.append(of_kernel, self.directions) if self.learns_directions else of_kernel
 
     @theta.setter
     def theta(self, theta):
+        if self.learns_directions:
+            n_first = self.kernel.n_dims
+            self.directions = np.reshape(theta[n_first:], np.shape(self.directions)).copy()
+            theta = theta[:n_first]
         self.kernel.theta = theta
 
     @property
     def bounds(self):
-        """Logarithms of the bounds of the wrapped kernel's free hyperparameters."""
-        return self.kernel.bounds
+        """Bounds of theta, shape (n_theta, 2)."""
+        of_kernel = self.kernel.bounds
+        if not self.learns_directions:
+            return of_kernel
+        return np.vstack([np.reshape(of_kernel, (-1, 2)), self.hyperparameter_directions.bounds])
 
     @property
     def requires_vector_input(self):
@@ -123,7 +209,7 @@ class Columns(Kernel):
         diag : ndarray of shape (n_samples,)
             ``k(x, x)`` for each row.
         """
-        return self.kernel.diag(self._select(X))
+        return self.kernel.diag(self._seen(X))
 
     def __call__(self, X, Y=None, eval_gradient=False):
         """Evaluate the kernel and, with ``eval_gradient``, its gradient in the log parameters.
@@ -147,17 +233,59 @@ class Columns(Kernel):
         K_gradient : ndarray of shape (n_samples_X, n_samples_X, n_dims)
             Gradient, only with ``eval_gradient=True``.
         """
-        return self.kernel(self._select(X), self._select(Y), eval_gradient=eval_gradient)
+        found = self.kernel(self._seen(X), self._seen(Y), eval_gradient=eval_gradient)
+        if not eval_gradient or not self.learns_directions:
+            return found
+        return found[0], np.concatenate([found[1], self._in_directions(self._select(X))], axis=-1)
+
+    def _in_directions(self, X):
+        """Return derivatives of the kernel matrix in the directions, (n, n, n_weights)."""
+        A = self.matrix(X.shape[1])
+        slopes = np.empty((len(X), len(X), A.size))
+        for k in range(A.size):
+            ends = []
+            for step in (_DIFFERENCE, -_DIFFERENCE):
+                moved = A.copy()
+                moved.flat[k] += step
+                ends.append(self.kernel(X @ moved.T))
+            slopes[:, :, k] = (ends[0] - ends[1]) / (2.0 * _DIFFERENCE)
+        return slopes
 
     def __eq__(self, other):
         return (
             type(self) is type(other)
             and _plain(self.columns) == _plain(other.columns)
             and self.kernel == other.kernel
+            and np.array_equal(self.directions, other.directions)
+            and np.array_equal(self.directions_bounds, other.directions_bounds)
         )
 
     def __repr__(self):
-        return f"Columns({self.kernel!r}, {_plain(self.columns)!r})"
+        what = f"{self.kernel!r}, {_plain(self.columns)!r}"
+        if self.directions is None:
+            return f"Columns({what})"
+        one = {"all": "{:.3g}".format}
+        weights = np.array2string(
+            np.asarray(self.directions, dtype=np.float64),
+            separator=", ",
+            threshold=20,
+            formatter=one,
+        )
+        return f"Columns({what}, directions={' '.join(weights.split())})"
+
+    def of_columns(self, kernel, columns):
+        """Return the same with another kernel, of columns that are given in other words.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        columns : list of int
+
+        Returns
+        -------
+        of_columns : Columns
+        """
+        return Columns(kernel, columns, self.directions, self.directions_bounds)
 
 
 def column_indices(columns, n_features, names=None):
@@ -286,7 +414,9 @@ def least_columns(kernel):
 def _columns_seen(kernel, columns):
     """Return the columns, among those that it is given, that a kernel depends on."""
     if isinstance(kernel, Columns):
-        return _columns_seen(kernel.kernel, [columns[place] for place in kernel.columns])
+        chosen = [columns[place] for place in kernel.columns]
+        is_plain = kernel.directions is None
+        return _columns_seen(kernel.kernel, chosen) if is_plain else set(chosen)
     if isinstance(kernel, KernelOperator):
         return {*_columns_seen(kernel.k1, columns), *_columns_seen(kernel.k2, columns)}
     if isinstance(kernel, Exponentiation):

@@ -176,7 +176,28 @@ class _Builder:
 
     def _columns(self, kernel, center):
         columns = np.array(column_indices(kernel.columns, len(center)))
-        return nodes.Selection(self.build(kernel.kernel, center[columns]), columns)
+        if kernel.directions is None:
+            return nodes.Selection(self.build(kernel.kernel, center[columns]), columns)
+        return nodes.Selection(self._directions(kernel, center[columns]), columns)
+
+    def _directions(self, kernel, center):
+        A, is_learned = kernel.matrix(len(center)), kernel.learns_directions
+        is_stationary = kernel.is_stationary()
+        center = center if is_stationary else np.zeros_like(center)
+        child = self.build(kernel.kernel, np.zeros(len(A)))
+        slots = self._appended(A.ravel(), is_learned, signed=True)
+        node = nodes.Directions(child, center, slots, len(A), is_learned, is_stationary)
+        if any(leaf.holds_inputs for leaf, _ in node.inner):
+            raise ValueError(
+                "Categorical must see codes of categories, not directions, which are linear "
+                f"combinations of columns. Got {kernel!r}."
+            )
+        if is_learned and not node.differentiable_inputs:
+            raise ValueError(
+                "The directions of Columns can be learned of kernels whose formulas are known. "
+                f'Got {kernel!r}: hold them with directions_bounds="fixed".'
+            )
+        return node
 
     def _constant(self, kernel, center):
         slot = self._slots(kernel, "constant_value").start

@@ -79,7 +79,9 @@ class KernelExpression:
     def bind(self, theta):
         """Return the kernel at the free log parameters ``theta``."""
         values = self.values.copy()
-        values[self.free] = np.where(self.signed[self.free], theta, np.exp(theta))
+        is_log, natural = ~self.signed[self.free], np.array(theta, dtype=np.float64)
+        natural[is_log] = np.exp(natural[is_log])
+        values[self.free] = natural
         return BoundKernel(self, values)
 
 

@@ -116,8 +116,11 @@ def _terms(expression):
     """Return the terms of a kernel that is multiplied out, or raise a ValueError."""
     _check_powers(expression.node, expression.kernel)
     terms = []
-    for pairs in multiplied_out(expression.node, np.arange(expression.n_features)):
-        waves = [pair for pair in pairs if not isinstance(pair[0], nodes.Constant)]
+    for factors in multiplied_out(expression.node, np.arange(expression.n_features)):
+        waves = [one for one in factors if not isinstance(one.leaf, nodes.Constant)]
+        if any(one.weights is not None for one in waves):
+            raise _refused(expression.kernel)
+        waves = [(one.leaf, one.columns) for one in waves]
         for leaf, _ in waves:
             if not isinstance(leaf, nodes.Stationary) or leaf.length_scale is None:
                 raise _refused(expression.kernel)
@@ -127,7 +130,7 @@ def _terms(expression):
                 'inducing="fourier" needs the factors of a product to see different columns. Got '
                 f"{expression.kernel!r}. {_CURE}"
             )
-        terms.append(_Term([slot for leaf, _ in pairs for slot in leaf.amplitudes], waves))
+        terms.append(_Term([slot for leaf, *_ in factors for slot in leaf.amplitudes], waves))
     return terms
 
 
@@ -142,7 +145,7 @@ def _refused(kernel):
     return ValueError(
         'inducing="fourier" needs kernels with a spectral density that length scales stretch: sums '
         "and products of RBF, Matern (nu 0.5, 1.5 or 2.5), RationalQuadratic and constants, in "
-        f"Columns or not, without categories. Got {kernel!r}. {_CURE}"
+        f"Columns or not, without categories and directions. Got {kernel!r}. {_CURE}"
     )
 
 

@@ -8,7 +8,7 @@ from ._compile import compile_kernel
 from ._white_noise import split_noise
 from .categories._node import category_leaves
 from .categories._units import units_of
-from .nodes import Constant, Lines, Opaque, Product, Selection, Sum, leaves
+from .nodes import Constant, Directions, Lines, Opaque, Product, Selection, Sum, leaves
 
 _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
@@ -33,6 +33,8 @@ def input_scales(kernel, fallback):
         if leaf.length_scale is not None:
             scales = kernel.values[leaf.length_scale]
             np.minimum.at(shortest, columns, np.broadcast_to(scales, columns.shape))
+        for _, scales in _of_directions(leaf, kernel.values):
+            np.minimum.at(shortest, columns, scales)
     return np.where(np.isfinite(shortest), shortest, unseen * fallback)
 
 
@@ -68,10 +70,12 @@ def has_lines(expression):
 
 def scale_mask(expression):
     """Return a mask of the length scales among the free log parameters, (n_theta,)."""
-    mask = np.zeros(len(expression.theta), dtype=bool)
-    for places in scale_places(expression):
-        mask[places] = True
-    return mask
+    is_scale = np.zeros(len(expression.values), dtype=bool)
+    for leaf, _ in _leaves(expression):
+        for one, _ in leaf.inner if isinstance(leaf, Directions) else [(leaf, None)]:
+            if one.length_scale is not None:
+                is_scale[one.length_scale] = True
+    return is_scale[expression.free]
 
 
 def scale_places(expression):
@@ -141,6 +145,27 @@ def matern12_component(expression):
     return int(np.searchsorted(free, constants[1])), places[1]
 
 
+def units_of_theta(expression, spread):
+    """Return the units in which optimisers see the free parameters: 1 for logarithms.
+
+    Weights of a column in directions have the inverse of its spread.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (d,)
+        Positive.
+
+    Returns
+    -------
+    units : float or ndarray of shape (n_theta,)
+    """
+    units = np.ones(len(expression.values))
+    for leaf, columns in _leaves(expression):
+        if isinstance(leaf, Directions):
+            units[leaf.slots] = np.tile(1.0 / spread[columns], leaf.n_directions)
+    return units[expression.free] if np.any(units[expression.free] != 1.0) else 1.0
+
+
 def with_larger_variance(expression, theta, factor):
     """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters.
 
@@ -174,6 +199,8 @@ def _constants(node, free):
         return [slot for child in node.children for slot in _constants(child, free)]
     if isinstance(node, Product | Selection):
         return next(filter(None, (_constants(child, free) for child in node.children)), [])
+    if isinstance(node, Directions):
+        return _constants(node.child, free)
     return [slot for slot in getattr(node, "amplitudes", ()) if slot in free][:1]
 
 
@@ -188,7 +215,8 @@ class LengthScales:
     columns : ndarray of int, shape (n_columns,)
         Columns of the inputs that the part sees.
     values : ndarray of shape (1,) or (n_columns,)
-        One length scale for all of these columns, or one for each.
+        One length scale for all of these columns, or one for each. Where the part sees directions,
+        what a column alone has to move for their distance to be one length scale.
     """
 
     part: str
@@ -219,7 +247,9 @@ def length_scales(kernel, n_features):
         if leaf.length_scale is not None:
             values = expression.values[leaf.length_scale]
             parts.append(LengthScales(leaf.kernel_name, columns, values))
-        elif isinstance(leaf, Opaque) and _measures_distance(leaf.kernel):
+        for one, scales in _of_directions(leaf, expression.values):
+            parts.append(LengthScales(one.kernel_name, columns, scales))
+        if isinstance(leaf, Opaque) and _measures_distance(leaf.kernel):
             values = np.atleast_1d(np.asarray(leaf.kernel.length_scale, dtype=np.float64))
             parts.append(LengthScales(type(leaf.kernel).__name__, columns, values))
     return parts
@@ -237,6 +267,13 @@ def category_counts(kernel, n_features):
         int(column): len(leaf.covariance(expression.values).factor)
         for leaf, column in category_leaves(expression)
     }
+
+
+def _of_directions(leaf, values):
+    """Return leaves behind directions, and what each column moves for one length scale, (d,)."""
+    metrics = leaf.metrics(values) if isinstance(leaf, Directions) else []
+    with np.errstate(divide="ignore"):
+        return [(one, 1.0 / np.linalg.norm(weights, axis=0)) for one, weights in metrics]
 
 
 def _measures_distance(kernel):

@@ -23,10 +23,10 @@ def named_places(kernel, expression, n_columns):
     Returns
     -------
     places : dict of str to ndarray of int
-        Without length scales of what says where values are missing, and without parameters of
-        categories, whose units nobody has.
+        Without length scales of what says where values are missing, without parameters of
+        categories, whose units nobody has, and without directions, which have no logarithms.
     """
-    hidden = np.zeros(len(expression.theta), dtype=bool)
+    hidden = expression.signed[expression.free]
     for diagonal, factor, _ in category_slots(expression):
         hidden[diagonal] = hidden[factor] = True
     hidden[_scales_behind(expression, n_columns)] = True

@@ -7,13 +7,16 @@ kernels is the sum of independent frequencies of its factors. A kernel is theref
 out into terms, and each term is a product of leaves. Constants scale a term. A linear kernel
 multiplies each feature of a term by one entry of (sigma_0, x); the features take all entries in
 turn. A kernel over categories multiplies it by a random number for each category, and the numbers
-of two categories have their covariance.
+of two categories have their covariance. Of directions, which are linear combinations of columns,
+frequencies are combined, too: w'(A x) is (A'w)'x.
 """
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -140,11 +143,50 @@ class _Term:
 # ---- The kernel multiplied out
 
 
+class Factor(NamedTuple):
+    """A leaf in a term of a kernel, with the columns that it sees.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    columns : ndarray of int
+    weights : callable or None
+        ``weights(p)``, shape (k, n_columns): the leaf sees linear combinations of its columns.
+    center : ndarray of shape (n_columns,) or None
+        Subtracted from the columns before they are combined.
+    n_directions : int or None
+        Number k of linear combinations.
+    """
+
+    leaf: object
+    columns: np.ndarray
+    weights: Callable | None = None
+    center: np.ndarray | None = None
+    n_directions: int | None = None
+
+    @property
+    def n_inputs(self):
+        """Number of entries that the leaf sees of a row."""
+        return len(self.columns) if self.n_directions is None else self.n_directions
+
+    def behind(self, node, columns):
+        """Return the factor for rows of which its leaf sees directions."""
+
+        def weights(p):
+            A = node.matrix(p)[self.columns]
+            return A if self.weights is None else self.weights(p) @ A
+
+        return Factor(self.leaf, columns, weights, node.center, self.n_inputs)
+
+
 def multiplied_out(node, columns):
-    """Return the terms of a node, each of them a list of factors (leaf, columns)."""
+    """Return the terms of a node, each of them a list of `Factor`."""
     _check_expandable(node)
+    if isinstance(node, nodes.Directions):
+        terms = multiplied_out(node.child, np.arange(node.n_directions))
+        return [[factor.behind(node, columns) for factor in term] for term in terms]
     if not node.children:
-        return [[(node, columns)]]
+        return [[Factor(node, columns)]]
     inner = node.columns_of_children(columns)
     children = [multiplied_out(child, inner) for child in node.children]
     if isinstance(node, nodes.Product):
@@ -189,7 +231,7 @@ def _multiplied(left, right):
 class _Product:
     """A product of leaves: waves are stationary, lines linear, intercepts over categories.
 
-    Each of them is a pair (leaf, columns).
+    Each of them is a `Factor`.
     """
 
     leaves: list
@@ -203,16 +245,16 @@ class _Product:
         return bool(self.waves or self.intercepts)
 
     @classmethod
-    def of(cls, pairs):
-        waves = [pair for pair in pairs if isinstance(pair[0], nodes.Stationary)]
-        lines = [pair for pair in pairs if isinstance(pair[0], nodes.Linear | nodes.Lines)]
-        intercepts = [pair for pair in pairs if isinstance(pair[0], CategoricalNode)]
-        return cls([leaf for leaf, _ in pairs], waves, lines, intercepts)
+    def of(cls, factors):
+        waves = [one for one in factors if isinstance(one.leaf, nodes.Stationary)]
+        lines = [one for one in factors if isinstance(one.leaf, nodes.Linear | nodes.Lines)]
+        intercepts = [one for one in factors if isinstance(one.leaf, CategoricalNode)]
+        return cls([one.leaf for one in factors], waves, lines, intercepts)
 
     @property
     def width(self):
         """Number of entries of the outer product of all vectors (sigma_0, x)."""
-        return math.prod(1 + len(columns) for _, columns in self.lines)
+        return math.prod(1 + line.n_inputs for line in self.lines)
 
 
 def _sample_term(p, product, n_features, rng):
@@ -228,8 +270,8 @@ def _sample_term(p, product, n_features, rng):
     variance = math.prod(leaf.variance(p) for leaf in product.leaves)
     phases, weight = _sample_phases(p, waves, count, rng) if waves else (None, np.ones(count))
     intercepts = tuple(
-        (int(columns[0]), leaf.covariance(p).drawn(count, rng))
-        for leaf, columns in product.intercepts
+        (int(one.columns[0]), one.leaf.covariance(p).drawn(count, rng))
+        for one in product.intercepts
     )
     lines = _entries(p, product.lines, count)
     return _Term(np.sqrt(variance / copies * weight), phases, lines, intercepts, count)
@@ -239,12 +281,17 @@ def _entries(p, lines, count):
     """Make ``_Term.lines``; features take all combinations of entries in turn."""
     if not lines:
         return ()
-    shape = [1 + len(columns) for _, columns in lines]
+    shape = [1 + line.n_inputs for line in lines]
     indices = np.unravel_index(np.arange(count) % math.prod(shape), shape)
     return tuple(
-        (partial(leaf.entries, p), columns, index)
-        for (leaf, columns), index in zip(lines, indices, strict=True)
+        (partial(_entries_of, p, line), line.columns, index)
+        for line, index in zip(lines, indices, strict=True)
     )
+
+
+def _entries_of(p, line, X):
+    """Return vectors of the columns of a linear factor, whose products are its kernel."""
+    return line.leaf.entries(p, X if line.weights is None else X @ line.weights(p).T)
 
 
 def _sample_phases(p, waves, count, rng):
@@ -253,21 +300,26 @@ def _sample_phases(p, waves, count, rng):
     An angle is a sum over these columns, so it adds up the angles of the waves. Their weights have
     the mean 1, so that the variance is exact.
     """
-    columns = np.concatenate([columns for _, columns in waves])
-    center = np.concatenate([leaf.center for leaf, _ in waves])
-    drawn = [_sample_frequencies(p, leaf, count, rng) for leaf, _ in waves]
+    columns = np.concatenate([one.columns for one in waves])
+    center = np.concatenate(
+        [one.leaf.center if one.center is None else one.center for one in waves]
+    )
+    drawn = [_sample_frequencies(p, one, count, rng) for one in waves]
     weight = math.prod(weight for _, weight in drawn)
     frequencies = np.concatenate([frequencies for frequencies, _ in drawn])
     return (columns, center, frequencies), weight / np.mean(weight)
 
 
-def _sample_frequencies(p, leaf, count, rng):
+def _sample_frequencies(p, wave, count, rng):
     """Draw frequencies per unit of the inputs, (d, count), and their weights, (count,)."""
-    shape = p[list(leaf.shape)]
+    leaf, shape = wave.leaf, p[list(wave.leaf.shape)]
     unscaled, weight = DENSITIES[leaf.name](len(leaf.center), count, rng, *shape), np.ones(count)
     if leaf.name == "squared_exponential":
         unscaled, weight = _widened(unscaled, rng)
-    return unscaled / np.reshape(leaf.scales(p), (-1, 1)), weight
+    frequencies = unscaled / np.reshape(leaf.scales(p), (-1, 1))
+    if wave.weights is not None:
+        frequencies = wave.weights(p).T @ frequencies
+    return frequencies, weight
 
 
 def _widened(normal, rng):

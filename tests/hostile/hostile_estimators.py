@@ -43,6 +43,7 @@ KERNELS = {
     "with noise": lambda d: RBF() + WhiteKernel(),
     "sum": lambda d: RBF() + 0.5 * DotProduct() + ConstantKernel(),
     "columns": lambda d: Columns(RBF(), [0]) * Columns(Matern(), [d - 1]),
+    "directions": lambda d: Columns(RBF(), slice(None), np.ones((1, d)), (-10.0, 10.0)),
     "user's own": lambda d: PairwiseKernel(metric="rbf"),
     "huge constant": lambda d: ConstantKernel(1e12, "fixed") * RBF(),
     "tiny constant": lambda d: ConstantKernel(1e-12, "fixed") * RBF(),

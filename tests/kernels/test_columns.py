@@ -62,7 +62,8 @@ def test_columns_parameters():
     kernel.set_params(k1__kernel__length_scale=3.0, k2__columns=[2])
     assert kernel == Columns(RBF(3.0), [0]) + Columns(Matern(0.7), [2])
     assert kernel.get_params()["k1__kernel__length_scale"] == 3.0
-    assert Columns(RBF(), [0]).get_params(deep=False).keys() == {"kernel", "columns"}
+    own = {"kernel", "columns", "directions", "directions_bounds"}
+    assert Columns(RBF(), [0]).get_params(deep=False).keys() == own
 
 
 def test_columns_hyperparameters():

@@ -79,10 +79,30 @@ COMPILED = {
     "nested": RBF(1.2)
     * (0.5 * Columns(RBF(1.2) + Columns(DotProduct(0.6) ** 2, [1]), [2, 0]) + PARTLY_FIXED),
 }
+WEIGHTS = [[1.0, -0.5, 0.3], [0.2, 0.4, -1.0]]
+LEARNED = {"directions": WEIGHTS, "directions_bounds": (-10.0, 10.0)}
+COMPILED |= {
+    "directions": Columns(RBF([0.8, 1.5]), [2, 0, 1], WEIGHTS),
+    "directions-learned": 2.0 * Columns(RBF(1.2, "fixed"), [2, 0, 1], **LEARNED),
+    "directions-of-sum": Columns(0.7 * Matern(1.2, nu=0.5) + RBF(2.0), [0, 1, 2], **LEARNED)
+    * RBF(SCALES),
+    "directions-not-stationary": Columns(
+        1.3 * DotProduct(0.6) ** 2 + Columns(Matern(1.2), [1]) * RBF([0.8, 1.5]),
+        [2, 0, 1],
+        **LEARNED,
+    ),
+    "directions-nested": Columns(
+        Columns(Matern(1.2), [1, 0], [[1.0, 2.0], [0.3, 0.4]], (-5.0, 5.0)) * RBF(1.2),
+        [2, 0, 1],
+        **LEARNED,
+    ),
+    "directions-repeated": Columns(Matern(1.2), [1, 1, 0], **LEARNED),
+}
 OPAQUE = {
     "pairwise": PairwiseKernel(metric="laplacian"),
     "matern-nu": 1.5 * Matern(SCALES, nu=0.8),
     "user": Cauchy(1.3),
+    "user-of-directions": Columns(Cauchy(1.3), [0, 1, 2], WEIGHTS),
     "user-in-columns": Columns(Cauchy(1.3), [0, 2]) * RBF(SCALES) + 0.5,
 }
 # enough columns for squared distances by GEMM
@@ -94,6 +114,9 @@ WIDE = {
     "wide-rational-quadratic": RationalQuadratic(5.0, 0.6),
     "wide-exp-sine-squared": ExpSineSquared(1.4, 20.0),
     "wide-dot-product": DotProduct(0.6),
+    "wide-directions": Columns(
+        RBF(5.0), range(30), np.sin(np.arange(450.0)).reshape(15, 30), (-2.0, 2.0)
+    ),
     "wide-columns": Columns(RBF(WIDE_SCALES[:20]), range(5, 25)) * Matern(5.0, nu=2.5),
 }
 FACTOR = np.array([[0.9, -0.3], [-0.4, 0.7], [0.2, 1.1]])

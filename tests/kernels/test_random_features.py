@@ -37,6 +37,16 @@ RANDOM = {
     "columns": Columns(RBF([0.8, 1.5]), [2, 0]),
     "columns-nested": Columns(Columns(RBF(1.2), [1]) + Matern(1.2, nu=1.5), [2, 1]),
     "columns-repeated": Columns(RBF([0.8, 1.5]), [1, 1]),
+    "directions": Columns(Matern([0.8, 1.5]), [2, 0], [[1.0, 0.5], [0.3, -0.4]]),
+    "directions-nested": RBF(SCALES)
+    * Columns(
+        Columns(RBF(1.2), [1, 0], [[1.0, 0.4]]) * Columns(Matern(), [1]),
+        [2, 1],
+        [[1.0, 0.5], [0.3, -1.0]],
+    ),
+    "directions-and-lines": Columns(
+        RBF() * Columns(DotProduct(0.5), [1]), [2, 1], [[1.0, 0.5], [0.3, 1.0]]
+    ),
     "product-over-sum": 2.0 * (RBF(1.2) + Columns(Matern(0.7, nu=1.5), [0])),
     "power": (0.5 * RBF(1.2) + Columns(Matern(0.7, nu=1.5), [0])) ** 3,
     "lines-times-stationary": Columns(Linear([0.8, 2.0]), [0, 2]) * RBF(SCALES),
@@ -47,6 +57,7 @@ EXACT = {
     "linear": 0.5 * DotProduct(0.8),
     "lines": 0.5 * Linear(SCALES, [0.3, -0.2, 0.1]) + Columns(Linear(), [1]),
     "linear-columns": Columns(DotProduct(0.8), [2]) + DotProduct(0.1),
+    "linear-directions": Columns(DotProduct(0.8), [2, 0], [[1.0, 0.5]]),
     "polynomial": (2.0 * DotProduct(0.8)) ** 3,
     "constant-power": ConstantKernel(1.7) ** 2 + RBF() ** 0,
 }

@@ -56,9 +56,12 @@ def _bound(kernel, X, names, seen):
 def _bound_columns(kernel, X, names, seen):
     given = None if names is None else [names[place] for place in seen]
     columns = column_indices(kernel.columns, len(seen), given)
-    inner = _bound(kernel.kernel, X, names, [seen[c] for c in columns])
+    chosen = [seen[c] for c in columns]
+    inner = kernel.kernel  # of directions, which have no names and are no categories
+    if kernel.directions is None:
+        inner = _bound(inner, X, names, chosen)
     is_bound = isinstance(kernel.columns, list | tuple) and columns == list(kernel.columns)
-    return kernel if inner is kernel.kernel and is_bound else Columns(inner, columns)
+    return kernel if inner is kernel.kernel and is_bound else kernel.of_columns(inner, columns)
 
 
 def _counted(kernel, codes, label):

@@ -1,10 +1,10 @@
-"""Units in which distances tell which rows are near, where some columns are categories."""
+"""Units in which distances tell which rows are near: of categories and of directions, too."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..nodes import Selection, Sum
+from ..nodes import Constant, Directions, Selection, Sum, leaves
 from ._covariance import LARGEST_COUNT, codes_of
 from ._node import CategoricalNode, category_leaves
 
@@ -18,45 +18,66 @@ class Units:
     """Divisors of inputs: ``X / units`` are points that are near where a kernel is large.
 
     A column of categories becomes several: squared distances between categories are 2 (1 - r) for a
-    correlation r.
+    correlation r. Directions, which are linear combinations of columns, are points for themselves.
 
     Parameters
     ----------
     scale : ndarray of shape (d,)
-        Length scales; those of columns of categories are not used.
+        Length scales; those of columns of categories are not used, nor, where there are directions,
+        those of columns that nothing else sees.
     corners : tuple of (int, ndarray of shape (n_categories + 1, k))
         Columns of categories, and the place of each of these.
+    directions : ndarray of shape (k, d), or an empty tuple
+        Weights of columns, in units of the length scales of directions.
+    is_replaced : ndarray of bool, shape (d,), or None
+        Columns whose length scales are not used; None for those of categories.
     """
 
     scale: np.ndarray
     corners: tuple = ()
+    directions: np.ndarray | tuple = ()
+    is_replaced: np.ndarray | None = None
 
     __array_ufunc__ = None  # so that NumPy leaves the division to us
 
     def __rtruediv__(self, X):
         X = np.asarray(X, dtype=np.float64)
-        columns = [column for column, _ in self.corners]
-        others = np.delete(X, columns, axis=1) / np.delete(self.scale, columns)
+        others = X[:, self._is_kept] / self.scale[self._is_kept]
         places = [
             corners[np.minimum(codes_of(X[:, [column]]), len(corners) - 1)]
             for column, corners in self.corners
         ]
+        if len(self.directions):
+            places.append(X @ self.directions.T)
         return np.hstack([others, *places])
+
+    @property
+    def _is_kept(self):
+        """Columns of numbers that are points for themselves, a mask."""
+        if self.is_replaced is not None:
+            return ~self.is_replaced
+        is_number = np.ones(len(self.scale), dtype=bool)
+        is_number[[column for column, _ in self.corners]] = False
+        return is_number
 
 
 def largest_change(units, before):
     """Return the largest change of log length scales, and of corners, since ``before``."""
     units, before = (one if isinstance(one, Units) else Units(one) for one in (units, before))
-    is_number = np.ones(len(units.scale), dtype=bool)
-    is_number[[column for column, _ in units.corners]] = False
+    is_number = units._is_kept
     moved = [0.0, *np.abs(np.log(units.scale[is_number] / before.scale[is_number]))]
+    if np.shape(units.directions) != np.shape(before.directions):
+        return np.inf
+    if len(units.directions):
+        away = np.abs(units.directions - before.directions).max()
+        moved.append(away / max(np.abs(before.directions).max(), np.finfo(float).tiny))
     for (_, corners), (_, old) in zip(units.corners, before.corners, strict=True):
         moved.append(np.abs(corners - old).max())
     return max(moved)
 
 
 def units_of(kernel, scale, by_variance=False):
-    """Return the `Units` of a bound kernel with given length scales: these without categories.
+    """Return the `Units` of a bound kernel with given length scales, or these if they are enough.
 
     Parameters
     ----------
@@ -77,7 +98,29 @@ def units_of(kernel, scale, by_variance=False):
         if by_variance:
             parts *= np.sqrt(share)
         corners[column] = np.hstack([corners[column], parts]) if column in corners else parts
-    return Units(scale, tuple(corners.items())) if corners else scale
+    directions, is_seen = _directions_of(kernel)
+    if not corners and not len(directions):
+        return scale
+    is_seen[list(corners)] = False
+    return Units(scale, tuple(corners.items()), directions, ~is_seen)
+
+
+def _directions_of(kernel):
+    """Return weights of columns in directions, (k, d), and a mask of columns others see, too.
+
+    Without directions all columns are seen.
+    """
+    d = kernel.expression.n_features
+    rows, is_seen = [np.empty((0, d))], np.zeros(d, dtype=bool)
+    for leaf, columns in leaves(kernel.expression.node, np.arange(d)):
+        metrics = leaf.metrics(kernel.values) if isinstance(leaf, Directions) else []
+        for _, weights in metrics:
+            rows.append(np.zeros((len(weights), d)))
+            np.add.at(rows[-1], (slice(None), columns), weights)  # a column may come twice
+        if not metrics and not isinstance(leaf, Constant):
+            is_seen[columns] = True
+    directions = np.vstack(rows)
+    return directions, is_seen if len(directions) else np.ones(d, dtype=bool)
 
 
 def _shares(node, values, row, share):

@@ -27,11 +27,13 @@ vector needs no new tree.
 """
 
 from ._composites import Power, Product, Selection, Sum
+from ._directions import Directions
 from ._leaves import Constant, Leaf, Linear, Opaque, Stationary, leaves
 from ._lines import Lines
 
 __all__ = [
     "Constant",
+    "Directions",
     "Leaf",
     "Linear",
     "Lines",

@@ -1,0 +1,178 @@
+"""Columns with directions behaves as a scikit-learn kernel on linear combinations of columns."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Matern,
+    PairwiseKernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
+
+from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.kernels import Categorical, Columns, compile_kernel, length_scales
+from sklearn_sgp.kernels._length_scales import (
+    input_scales,
+    nearness_scales,
+    scale_mask,
+    units_of_theta,
+    with_larger_variance,
+)
+from sklearn_sgp.kernels.categories._units import largest_change
+
+A = np.array([[1.0, -0.5], [0.2, 2.0], [0.0, 1.0]])
+LEARNED = Columns(2.0 * Matern([0.8, 1.5, 1.0], nu=1.5), [2, 0], A, (-5.0, 5.0))
+
+
+def bound(kernel, n_features):
+    expression = compile_kernel(kernel, np.zeros(n_features))
+    return expression.bind(expression.theta)
+
+
+def test_the_kernel_on_combinations():
+    """Values, diagonal and gradient are those of the inner kernel on X[:, columns] @ A.T."""
+    rng = np.random.default_rng(0)
+    Z, X = rng.standard_normal((4, 3)), rng.standard_normal((7, 3))
+    inner, turned = LEARNED.kernel, X[:, [2, 0]] @ A.T
+    assert_array_equal(LEARNED(Z, X), inner(Z[:, [2, 0]] @ A.T, turned))
+    assert_array_equal(LEARNED.diag(X), inner.diag(turned))
+    held = Columns(inner, [2, 0], A)
+    for ours, theirs in zip(held(X, eval_gradient=True), inner(turned, None, True), strict=True):
+        assert_array_equal(ours, theirs)
+    gradient = LEARNED(X, eval_gradient=True)[1]
+    for k, slope in enumerate(np.moveaxis(gradient, 2, 0)):
+        ends = []
+        for step in (1e-5, -1e-5):
+            theta = LEARNED.theta
+            theta[k] += step
+            ends.append(LEARNED.clone_with_theta(theta)(X))
+        assert_allclose(slope, (ends[0] - ends[1]) / 2e-5, atol=1e-8)
+
+
+def test_theta_has_the_weights_as_they_are():
+    """Weights come behind the inner kernel's logarithms, with bounds as given."""
+    inner = LEARNED.kernel
+    assert_allclose(LEARNED.theta, [*inner.theta, *A.ravel()])
+    assert_allclose(LEARNED.bounds, [*inner.bounds, *6 * [[-5.0, 5.0]]])
+    assert LEARNED.hyperparameters[-1].name == "directions"
+    moved = LEARNED.clone_with_theta(np.append(inner.theta, -A.ravel()))
+    assert_array_equal(moved.directions, -A)
+    assert_array_equal(LEARNED.directions, A)
+    held = Columns(inner, [2, 0], A)
+    assert_array_equal(held.theta, inner.theta)
+    assert_array_equal(held.bounds, inner.bounds)
+    alone = Columns(RBF(1.0, "fixed"), [2, 0], A, (-5.0, 5.0))
+    assert_allclose((2.0 * alone).bounds[1:], 6 * [[-5.0, 5.0]])
+    assert (alone + WhiteKernel()).n_dims == 7
+
+
+def test_clones_compares_prints_and_pickles():
+    """clone and the repr give an equal kernel; other weights or bounds make another one."""
+    copy = clone(LEARNED)
+    assert copy == LEARNED and copy.directions is not A
+    assert pickle.loads(pickle.dumps(LEARNED)) == LEARNED
+    held = Columns(RBF(), [2, 0], A)
+    assert eval(repr(held)) == held
+    assert repr(held).endswith("[2, 0], directions=[[1, -0.5], [0.2, 2], [0, 1]])")
+    assert held != Columns(RBF(), [2, 0], 2.0 * A)
+    assert held != Columns(RBF(), [2, 0], A, (-5.0, 5.0))
+    assert held != Columns(RBF(), [2, 0])
+    held.set_params(directions=[[1.0, 1.0]])
+    assert held == Columns(RBF(), [2, 0], [[1.0, 1.0]])
+    assert LEARNED.is_stationary() and not Columns(DotProduct(), [0], [[1.0]]).is_stationary()
+
+
+def test_kernels_saved_before_there_were_directions():
+    """A pickle without these attributes is a kernel of the columns themselves."""
+    old = Columns(RBF(), [1])
+    del old.__dict__["directions"], old.__dict__["directions_bounds"]
+    again = pickle.loads(pickle.dumps(old))
+    assert again == Columns(RBF(), [1])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        (Columns(RBF(), [0, 1], [[1.0, 2.0, 3.0]]), "'directions' of Columns .* 2 columns"),
+        (Columns(RBF(), [0, 1], [1.0, 2.0]), "'directions' of Columns"),
+        (Columns(RBF(), [0, 1], [[1.0, np.nan]]), "'directions' of Columns"),
+        (Columns(RBF(), [0, 1], [[1.0], [1.0, 2.0]]), "'directions' of Columns"),
+        (Columns(RBF(), [0, 1], np.empty((0, 2))), "'directions' of Columns"),
+        (Columns(RBF([1.0, 1.0]), [0, 1], [[1.0, 2.0]]), "length_scale of RBF .* 1 columns"),
+        (Columns(Categorical(), [0, 1], [[1.0, 2.0]]), "Categorical must see codes"),
+        (Columns(PairwiseKernel(), [0, 1], [[1.0, 2.0]], (-5, 5)), "formulas are known"),
+        (Columns(WhiteKernel(), [0, 1], [[1.0, 2.0]]), "WhiteKernel must stand"),
+    ],
+    ids=["wide", "flat", "nan", "ragged", "none", "scales", "categories", "opaque", "noise"],
+)
+def test_what_cannot_be(kernel, told):
+    """A message says which directions there can be."""
+    with pytest.raises(ValueError, match=told):
+        compile_kernel(kernel, np.zeros(3))
+
+
+def test_names_of_columns():
+    """Columns may be named; kernel_ has their numbers, and the same directions."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    kernel = Columns(RBF(), ["c", "a"], [[1.0, -0.5]])
+    assert_array_equal(kernel(X), RBF()(X[["c", "a"]].to_numpy() @ [[1.0], [-0.5]]))
+    model = SVGPRegressor(kernel, optimizer=None, noise_variance=0.1, random_state=0)
+    assert model.fit(X, X["a"]).kernel_ == Columns(RBF(), [2, 0], [[1.0, -0.5]])
+
+
+def test_length_scales_of_columns():
+    """A column's scale is what it moves alone for one length scale of the directions."""
+    kernel = Columns(ConstantKernel() * Matern([0.5, 2.0]), [2, 0], [[3.0, 0.0], [4.0, 1.0]])
+    effective = [1.0 / np.hypot(3.0 / 0.5, 4.0 / 2.0), 2.0]
+    (part,) = length_scales(kernel, 4)
+    assert part.part == "Matern"
+    assert_array_equal(part.columns, [2, 0])
+    assert_allclose(part.values, effective)
+    scales = input_scales(bound(kernel, 4), np.full(4, 9.0))
+    assert_allclose(scales, [effective[1], 900.0, effective[0], 900.0])
+    assert_array_equal(scale_mask(bound(kernel, 4).expression), [False, True, True])
+    larger = with_larger_variance(bound(kernel, 4).expression, kernel.theta, 2.0)
+    assert_allclose(larger - kernel.theta, [np.log(2.0), 0.0, 0.0])
+
+
+def test_near_rows_are_near_in_the_kernel():
+    """Distances in the units of nearness are those of the kernel."""
+    kernel = bound(2.0 * Columns(RBF([0.5, 2.0]), [2, 0], [[3.0, 0.0], [4.0, 1.0]]), 3)
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    units = nearness_scales(kernel, np.ones(3))
+    points = X / units
+    squares = ((points[:, None] - points) ** 2).sum(axis=-1)
+    assert_allclose(2.0 * np.exp(-0.5 * squares), kernel.gram(X), rtol=1e-10)
+    assert largest_change(units, units) == 0.0
+    assert largest_change(units, np.ones(3)) == np.inf
+    moved = bound(Columns(RBF([0.5, 2.0]), [2, 0], [[3.3, 0.0], [4.0, 1.0]]), 3)
+    assert largest_change(nearness_scales(moved, np.ones(3)), units) == pytest.approx(0.1)
+
+
+def test_near_rows_with_columns_and_categories_beside():
+    """A column that another part sees stays, and categories are corners."""
+    kernel = bound(
+        Columns(RBF(), [0, 1], [[1.0, 1.0]]) * Columns(RBF(3.0), [1])
+        + Columns(Categorical(1, n_categories=3), [2]),
+        3,
+    )
+    X = np.column_stack([np.arange(4.0), np.arange(4.0) ** 2, [0, 1, 2, 0]])
+    points = X / nearness_scales(kernel, np.ones(3))
+    assert points.shape[1] > 2  # the second column, corners, and the direction
+    assert_allclose(points[:, -1], X[:, 0] + X[:, 1])
+
+
+def test_units_in_which_weights_are_learned():
+    """Weights of a column have the inverse of its spread, logarithms 1."""
+    spread = np.array([2.0, 10.0, 0.1])
+    units = units_of_theta(bound(LEARNED, 3).expression, spread)
+    assert_allclose(units, [1, 1, 1, 1, *3 * [10.0, 0.5]])
+    assert units_of_theta(bound(RationalQuadratic(), 3).expression, spread) == 1.0
