@@ -50,7 +50,7 @@ def watched(estimator, fitted, rows):
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    usual = usual_distances(fitted)
+    usual = usual_distances(fitted, rows)
     watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():

@@ -40,3 +40,45 @@ def test_the_past_of_the_noise_fades():
             model.partial_fit(X, y)
     left, right = model.noise_std([[1.0], [5.0]])
     assert left < 0.2 and right > 0.7
+
+
+def test_noise_that_fell_is_learned_from_one_batch():
+    """After one batch with a tenth of the noise bands of the next one are about as narrow."""
+    rng = np.random.default_rng(4)
+    model = StreamingSGPRegressor(n_inducing=30, max_iter=10, random_state=0)
+    for k in range(11):
+        X = rng.uniform(0.0, 10.0, (60, 1))
+        model.partial_fit(X, np.sin(X[:, 0]) + (0.3 if k < 10 else 0.03) * rng.normal(size=60))
+    X = rng.uniform(0.0, 10.0, (400, 1))
+    mean, std = model.predict(X, return_std=True)
+    y = np.sin(X[:, 0]) + 0.03 * rng.normal(size=400)
+    assert np.median(std) < 0.07
+    assert 0.75 < np.mean(np.abs(y - mean) < 1.645 * std) < 0.99
+
+
+def test_noise_of_few_rows_stays_where_a_batch_lacks_them():
+    """A batch without spikes does not say that there will be none: other rows are as usual."""
+    rng, found = np.random.default_rng(1), []
+    model = StreamingSGPRegressor(n_inducing=30, max_iter=10, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(12):
+            X = rng.uniform(0.0, 10.0, (60, 1))
+            y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+            y[:2] += rng.choice([-8.0, 8.0], 2) if k < 11 else 0.0
+            model.partial_fit(X, y)
+            found.append(model.noise_variance_)
+    assert found[-1] > found[-2] / np.exp(1.01)
+
+
+def test_a_sensor_that_hangs_has_not_less_noise():
+    """Batches of one value leave the noise where the trust region takes it, and are no shift."""
+    rng, found = np.random.default_rng(2), []
+    model = StreamingSGPRegressor(n_inducing=30, max_iter=10, random_state=0)
+    for k in range(11):
+        t = np.arange(60.0 * k, 60.0 * (k + 1))[:, None]
+        y = np.sin(t[:, 0] / 600.0) + 0.2 * rng.normal(size=60)
+        model.partial_fit(t, y if k < 10 else np.full(60, np.sin(1.0)))
+        found.append(model.noise_variance_ * model.y_scale_**2)
+    assert found[-1] > found[-2] / np.exp(1.01)
+    assert model.n_shifts_ == 0

@@ -96,6 +96,8 @@ class StreamPlan:
         Whether its own rows are left to be learned from with later ones.
     known : Known or None
         All rows so far, where a later batch is learned from with them.
+    noise_fell : bool
+        Whether the batch tells that there is less noise than there was.
     holds_function : bool
         Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
     """
@@ -121,6 +123,7 @@ class StreamPlan:
     waiting: Waiting = NONE_WAITING
     waits: bool = False
     known: Known | None = None
+    noise_fell: bool = False
 
     def of_later(self, weight):
         """Return the plan of a batch that few rows are learned from, of so much weight."""

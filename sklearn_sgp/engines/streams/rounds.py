@@ -19,7 +19,7 @@ from .bands import MOST_OF_A_MISS
 from .exact_bound import ExactBound
 from .inducing import NO_PAIRS, identity_pairs, restrict
 from .plan import THINNING_TOL, Proposal
-from .search_space import plausible, trusted
+from .search_space import NOISE_MOVES, plausible, trusted
 from .waiting import NONE_WAITING
 
 # The first batch to learn from is learned from twice, as its inducing inputs are first chosen by a
@@ -90,7 +90,8 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
         plan = plan.of_later(weight) if share <= 1.0 else plan
         told = weight / (weight + plan.weight_learned)
     space = plausible(plan.start, parameters, rows)
-    space = trusted(space, parameters, radius, radius * min(leeway, 1.0))
+    fall = NOISE_MOVES if plan.noise_fell else 1.0
+    space = trusted(space, parameters, radius, radius * min(leeway, 1.0), fall)
     space = space.weighted(told)
     space = space.without("log_noise") if plan.holds_noise else space
     space = holding_function(space) if plan.holds_function else space

@@ -324,6 +324,7 @@ class Stream:
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs, waiting=state.waiting)
+        plan = replace(plan, noise_fell=state.watch.noise_fell)
         if plan.learns and _is_to_wait(plan, weight):
             plan = replace(plan, learns=False, waits=True)
         if plan.learns and not (plan.restarts or plan.holds_noise):

@@ -233,11 +233,14 @@ class Usual:
         """Return what is thought before any batch."""
         return cls(np.zeros(t), np.zeros(t), np.zeros(t), has_mean, scatter)
 
+    @property
+    def mean(self):
+        """Mean of the batches before, (t,)."""
+        return self.total / (1.0 + self.count) if self.has_mean else np.zeros_like(self.total)
+
     def log_probability(self, value):
         """Return the logarithm of the probability of a value so far from the usual, (t,)."""
-        mean, freedom = np.zeros_like(value), _PRIOR_BATCHES + self.count
-        if self.has_mean:
-            mean = self.total / (1.0 + self.count)
+        mean, freedom = self.mean, _PRIOR_BATCHES + self.count
         about = np.maximum(self.squares - (1.0 + self.count) * mean**2, 0.0)
         scale = np.sqrt((_PRIOR_BATCHES * self.scatter**2 + about) / freedom)
         return np.log(2.0) + student.logsf(np.abs(value - mean) / scale, freedom)
@@ -266,6 +269,9 @@ class Watch:
     levels, scales : Usual or None
     close : ndarray of shape (t,), or 0.0
         Of outputs whose noise was much smaller in the last batch: what was usual before it, else 0.
+    noise_fell : bool
+        Whether the last batch was much nearer than batches before it: then its rows may say at once
+        how much noise there is. Where few rows are far off all others are as near as ever.
     fading : tuple of float
         What each share of the past has explained of batches so far; see `shifts.fading_share`.
     held : tuple of float
@@ -285,6 +291,7 @@ class Watch:
     levels: Usual | None = None
     scales: Usual | None = None
     close: np.ndarray | float = 0.0
+    noise_fell: bool = False
     fading: tuple = ()
     held: tuple = ()
     is_narrow: bool = False
@@ -329,7 +336,7 @@ class Watch:
         t, seen = len(seen.level), seen if self.gathered is None else self.gathered.joined(seen)
         none = np.zeros(t, dtype=bool)
         if seen.rows < LEAST_ROWS:
-            return replace(self, gathered=seen), seen, none
+            return replace(self, gathered=seen, noise_fell=False), seen, none
         seen = seen.as_one_batch()
         levels = self.levels or Usual.unknown(t, has_mean=False, scatter=_FIRST_LEVEL_SCATTER)
         scales = self.scales or Usual.unknown(t, has_mean=True, scatter=_FIRST_SCATTER)
@@ -339,10 +346,12 @@ class Watch:
         usual = np.maximum(usual, self.close)
         close = other & seen.is_close(usual)
         alarm = ((moved | other) & seen.is_off & can_move) | (close & (self.close > 0.0))
-        if not (alarm | close).any():
+        fell = other & (seen.v < scales.mean) & (usual > 0.0)
+        if not (alarm | close | fell).any():
             levels, scales = levels.joined(seen.z), scales.joined(seen.v)
         close = np.where(close, usual, 0.0)
         told = replace(self, gathered=None, levels=levels, scales=scales, close=close)
+        told = replace(told, noise_fell=bool(fell.all()))
         told = told._with_bands(seen.held)
         return told, seen, alarm
 
