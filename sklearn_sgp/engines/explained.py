@@ -119,13 +119,27 @@ def explains_little(rows, log_p):
     """
     rows = rows.fixed_subset(EXPLAINED_ROWS)
     y = rows.y == rows.y.max(axis=1, keepdims=True)
-    return log_p > -np.inf and 1.0 + log_p / _entropy(y, rows.observations) < _LITTLE_EVIDENCE
+    return explains_little_of(np.average(y, axis=0, weights=rows.observations), log_p)
+
+
+def explains_little_of(of_class, log_p):
+    """Return whether a mean log probability of labels is hardly above that by frequencies.
+
+    Parameters
+    ----------
+    of_class : ndarray of shape (C,)
+        What the labels of each class count.
+    """
+    return log_p > -np.inf and 1.0 + log_p / _entropy_of(of_class) < _LITTLE_EVIDENCE
 
 
 def _entropy(y, weight):
     """Return the entropy of classes (n, C), in nats a row."""
-    frequencies = np.average(y, axis=0, weights=weight)
-    frequencies = frequencies[frequencies > 0.0]
+    return _entropy_of(np.average(y, axis=0, weights=weight))
+
+
+def _entropy_of(of_class):
+    frequencies = of_class[of_class > 0.0] / of_class.sum()
     return -float(frequencies @ np.log(frequencies)) or 1.0
 
 

@@ -1,5 +1,7 @@
 """A function that goes up and down along one of many columns is found."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -9,6 +11,7 @@ from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.engines import one_column
 
 KINDS = [AnytimeSGPRegressor, SVGPRegressor]
+PAIRS = list(combinations(range(8), 2))
 
 
 def waves(n, n_columns, periods, seed=0, noise=0.1):
@@ -68,3 +71,29 @@ def test_a_given_kernel_is_learned_as_it_is(monkeypatch):
     monkeypatch.setattr(one_column, "_OF_COLUMN", ())
     plain = SVGPRegressor(kernel, random_state=0).fit(X, y)
     assert_array_equal(given.predict(X[:5]), plain.predict(X[:5]))
+
+
+def waves_of_two(n, n_columns, periods, product, seed=0, noise=0.1):
+    rng = np.random.RandomState(seed)
+    X = rng.uniform(size=(n, n_columns))
+    a, b = 2.0 * np.pi * periods * X[:, [2, 5]].T
+    f = 1.4 * np.sin(a) * np.sin(b + 1.0) if product else np.sin(a) + np.sin(b + 1.0)
+    return X, f + noise * rng.standard_normal(n), f
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("product", "case"), [(False, (250, 8, 4)), (True, (250, 12, 2))])
+def test_fast_waves_along_two_of_many_columns(kind, product, case):
+    X, y, _ = waves_of_two(*case, product)
+    T, _, f = waves_of_two(200, *case[1:], product, seed=1)
+    model = kind(random_state=0).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(T) - f) ** 2)) < 0.3 * f.std()
+
+
+def test_pairs_of_noise_are_none():
+    """The nearest row of one of 28 pairs does not explain noise, in none of forty draws."""
+    for seed in range(40):
+        rng = np.random.RandomState(seed)
+        rows = np.round(rng.standard_normal((120, 8)), 1), rng.standard_normal((120, 1))
+        each = [one_column._explained_by_nearest(rows[0][:, p], rows[1]) for p in PAIRS]
+        assert max(each) < 6.0 / np.sqrt(120)

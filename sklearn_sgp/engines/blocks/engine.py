@@ -33,7 +33,7 @@ class BlockModels:
 
         A likelihood that is not Gaussian has sites. Where inducing inputs alone explain next to
         nothing of classes, they begin anew at what regressions of some labels have found, and where
-        one column alone explains far more of numbers, fast along it; the better evidence is kept.
+        one column or two explain far more of numbers, fast along these; the better one is kept.
         """
         if problem.start.likelihood.conjugate:
             done, fitted = self._or_anew(problem, fit(problem, self.plan, self.before))

@@ -7,6 +7,7 @@ softmax then has of its own, the variance of its functions, a factor of their le
 temperature, is chosen by labels of rows that are held out until then.
 """
 
+from copy import copy
 from dataclasses import replace
 from time import perf_counter
 
@@ -15,11 +16,14 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ...data.rows import random_index
 from ...kernels._length_scales import with_larger_variance, with_shorter_scales
+from ...kernels._parts import in_words
 from ...objectives.class_regressions import ClassRegressions
 from ...objectives.scores import Score, is_better
 from ...optimize import time_shares
 from ...optimize.budget import count_within
-from ...optimize.choices import climb, tell
+from ...optimize.choices import Tried, climb, numbered, tell
+from ..explained import explains_little_of
+from .candidates import starts_of
 from .class_regressions import RegressionInference, regressions_of
 from .inference import knowing
 from .label_folds import LabelFolds, parts_of
@@ -70,7 +74,7 @@ def from_regressions(problem, budget, learn):
         easier, run = learn(easier, budget)
     except NotPositiveDefiniteError:  # huge weights: the softmax says more of them
         return learn(problem, budget)
-    problem = replace(problem, start=easier.start)
+    given, problem = problem, replace(problem, start=easier.start)
     run = run._replace(reached=None)  # it is no bound of the softmax
     if problem.trace.stopped:
         return problem, run
@@ -81,6 +85,10 @@ def from_regressions(problem, budget, learn):
     deadline = perf_counter() + time_shares.VARIANCE_OF_CLASSES * budget.left()
     search = VarianceSearch(problem, parts, deadline)
     best = search.best(run.parameters)
+    if best is not None and _has_few_rows(given, budget) and search.tells_little(best):
+        posed = replace(easier, start=given.start)
+        search, run, best = _of_every_start(posed, budget, learn, (search, run, best))
+        problem = search.problem
     if best is None:  # no time: the functions of the regressions are those of a softmax, roughly
         some = easier.rows.random_subset(_AT_ONCE, problem.rng)
         regressions = ClassRegressions(some, likelihood, problem.settings.n_jobs)
@@ -93,6 +101,51 @@ def from_regressions(problem, budget, learn):
     problem = replace(problem, start=replace(problem.start, likelihood=likelihood))
     problem.trace.start = problem.start
     return problem, run._replace(parameters=best.parameters)
+
+
+def _has_few_rows(problem, budget):
+    """Return whether several starts may each be learned to the end: of few rows, and anew."""
+    is_new = problem.start.earlier is None and len(starts_of(problem)) > 1
+    return is_new and len(problem.rows) <= _VARIANCE_ROWS and not budget.is_limited
+
+
+def _of_every_start(posed, budget, learn, found):
+    """Return the search, run and labels of the start whose labels held out are the most probable.
+
+    Regressions may have chosen one that explains each of few rows by itself. Each start is learned
+    to the end, and what it begins with is looked at, too.
+
+    Parameters
+    ----------
+    posed : Problem
+        Of regressions, with all starts.
+    found : (VarianceSearch, Run, JudgedLabels)
+        Of the start that they have chosen.
+    """
+    search, run, best = found
+    every, n_iter = [Tried("as chosen", found, search.score(best), 0.0)], run.n_iter
+    for start in starts_of(posed):
+        begun = perf_counter()
+        alone = replace(posed, start=start)
+        try:
+            learned, one = learn(alone, budget)
+        except NotPositiveDefiniteError:
+            continue
+        n_iter += one.n_iter
+        other = search.of(learned.start)
+        for how, parameters in (("learned", one.parameters), ("begun", start.parameters)):
+            labels, name = other.best(parameters), f"{in_words(start.kernel)}, {how}"
+            if labels is not None:
+                result, spent = (other, one._replace(reached=None), labels), perf_counter() - begun
+                every.append(Tried(name, result, other.score(labels), spent))
+        if posed.trace.stopped:
+            break
+    names = numbered(one.name for one in every)
+    every = [replace(one, name=name) for one, name in zip(every, names, strict=True)]
+    taken = max(every, key=lambda one: one.score.mean)
+    tell("start of classes, by labels held out", every, taken, posed.trace)
+    search, run, best = taken.result
+    return search, run._replace(n_iter=n_iter), best
 
 
 def _affordable(problem, budget):
@@ -139,6 +192,25 @@ class VarianceSearch:
         best = self._best_variance(variances, first)
         scaled = self._with_longer_scales(best).result
         return scaled if self.every is self.first else self._unless_worse(best, scaled.parameters)
+
+    def of(self, start):
+        """Return the search by the same labels from another start."""
+        other = copy(self)
+        other.problem = replace(self.problem, start=start)
+        other.first, other.every = (folds.of(start) for folds in (self.first, self.every))
+        return other
+
+    def score(self, best):
+        """Return the `Score` of all labels that are held out, at the temperature of the first."""
+        likelihood = best.left_out.calibrated()
+        left_out = self.every.judged(best.parameters, likelihood).left_out
+        return Score(left_out.log_probabilities(likelihood.temperature), left_out.weight)
+
+    def tells_little(self, best):
+        """Return whether these labels are hardly more probable than by how many there are."""
+        left_out = self.every.judged(best.parameters, self.problem.start.likelihood).left_out
+        of_class = np.bincount(left_out.place, left_out.weight)
+        return explains_little_of(of_class, self.score(best).mean)
 
     def _unless_worse(self, best, scaled):
         """Return what few inducing inputs have found, unless it is surely worse by all of them."""

@@ -34,7 +34,7 @@ class Variational:
         """Learn from all rows; see `Engine`.
 
         Where a default kernel is at a loss for classes, they are learned from another start, too,
-        and so are numbers where one column alone explains far more.
+        and so are numbers where one column or two explain far more.
         """
         usual, trace = problem, problem.trace
         if has_bound_of_labels(problem):

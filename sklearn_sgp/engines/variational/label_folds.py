@@ -4,7 +4,8 @@ A fifth of few rows is few labels: by 60 of 300 the standard error of what lengt
 large as what they gain. So other parts of the rows are held out, too, until there are enough.
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
 
@@ -52,6 +53,12 @@ class LabelFolds:
         m = len(problem.start.parameters.Z)
         size = m if len(parts) == 1 else min(m, _INPUTS_THAT_JUDGE)
         self.some = np.sort(random_index(m, size, problem.rng))
+
+    def of(self, start):
+        """Return the same parts for another start."""
+        other = copy(self)
+        other.problem = replace(self.problem, start=start)
+        return other
 
     def _bound(self, rows, deadline):
         inference = self.problem.inference
