@@ -22,16 +22,12 @@ from .noise_steps import ScaleVariances
 from .steps import FURTHEST
 
 # So few rows may have several kernels that are much alike in density and not in errors: the other
-# mean is learned for some iterations, from the kernel that the warped targets have. Without that
-# 614 rows of energy have 1.04 times the default's errors. From scratch, 18 draws of 11 tables take
-# 0.2 to 1.6 s more, with errors from 1 % smaller to 10 % larger, in the mean 0.4 % larger. With 8
-# iterations 1,000 rows took 0.1 s and 10,000 rows 1 s more; errors of 16 draws of five tables, with
-# learning given the noise shortened too, were at most 0.6 % larger, but for one that was 3 %
-# larger (1,000 rows of pol, below the default's with both). Where that mean is told it is learned
-# from scratch as well, and left-out rows choose: five draws of 500 rows of energy had 1.05, 1.02,
-# 1.06, 1.19 and 1.09 times the default's errors without that, 1.05, 1.01, 0.99, 1.01 and 1.00
-# with it.
-_LEARNED_ROWS, _ITERATIONS = 1536, 4
+# mean is learned from scratch, as the default's is. Where it goes on from the kernel of the warped
+# targets for four iterations, half of both means has 1.00 times the default's errors in the mean of
+# five draws of two tables of 500 and 1,000 rows, and 0.985 so, for 0.4 to 0.9 s more.
+_LEARNED_ROWS = 1536
+# Iterations where more rows learn a kernel of that mean's own, from that of the warped targets.
+_ITERATIONS = 4
 # More rows share the kernel of the warped targets first, and up to so many learn one of their own
 # where that mean is told: 2,000 rows of pol had 1.026 and 1.008 times the default's errors without
 # that, .954 and .965 with it, in half as much time again. 700,000 flights, which share it, have
@@ -50,7 +46,7 @@ class VouchForMean:
     ----------
     with_own_kernel, with_same_kernel, from_scratch : list of callable
         Steps of that fit, which begin with `BeginPlain`: its kernel is learned for a few
-        iterations, is the same, or is what the plain fit would learn.
+        iterations, is the same, or, of few rows, is what the plain fit would learn.
     combines : bool
         Whether a combination of both means may be told. Else, as in streams, whose later rows would
         all be learned from twice, the Gaussian one is the fit where the other costs squares.
@@ -89,15 +85,12 @@ class VouchForMean:
             equal = fit.with_equal_noise
             return _Judged.of(fit, replace(fit, problem=equal.problem, fitted=equal.learned))
         shares_kernel = len(fit.X) > _LEARNED_ROWS
-        begun = self.with_same_kernel if shares_kernel else self.with_own_kernel
+        begun = self.with_same_kernel if shares_kernel else self.from_scratch
         judged = _Judged.of(fit, self._plain(fit, begun), shares_kernel)
         is_wanted = judged.needs_reference or judged.prefers_reference
-        if not is_wanted or len(fit.X) > _LEARNED_IF_TOLD_ROWS:
+        if not (shares_kernel and is_wanted) or len(fit.X) > _LEARNED_IF_TOLD_ROWS:
             return judged
-        if shares_kernel:
-            return judged.against(self._plain(fit, self.with_own_kernel))
-        other = judged.against(self._plain(fit, self.from_scratch))
-        return other if other.error_of_reference < judged.error_of_reference else judged
+        return judged.against(self._plain(fit, self.with_own_kernel))
 
     def _plain(self, fit, steps):
         """Return a fit without a warp and with Gaussian noise, in the time that is left."""
@@ -206,7 +199,7 @@ class _Judged:
     @cached_property
     def choices(self):
         """The `MeanChoice` of each output."""
-        return [best_mean(*each) for each in self._means]
+        return [best_mean(*each, not self.shares_kernel) for each in self._means]
 
     @property
     def costs_mean(self):
@@ -214,12 +207,6 @@ class _Judged:
         if self.reference.problem.rows.counts is not None:
             return False
         return any(costs_mean(y, weight, own, plain) for y, weight, own, _, plain in self._means)
-
-    @property
-    def error_of_reference(self):
-        """The left-out squared error of the reference's means, of all outputs."""
-        errors = (np.average((y - plain) ** 2, weights=w) for y, w, _, _, plain in self._means)
-        return float(np.sum(list(errors)))
 
     @cached_property
     def own_means(self):

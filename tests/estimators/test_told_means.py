@@ -44,10 +44,21 @@ def test_least_squares_decide():
     one, other = y + rng.normal(size=5000), y + rng.normal(size=5000)
     best = best_mean(y, weight, one, one, other)
     errors = (weight * (one - other)) @ (y - other) / (weight @ (one - other) ** 2)
-    assert_allclose(best.share, errors, rtol=1e-12)
+    assert_allclose(best.share, errors, rtol=1e-4)
     assert best_mean(y, weight, y, y, other).share == 1.0
-    assert best_mean(y, weight, other, other, y).share == 0.0
+    assert best_mean(y, weight, other, other, y).share < 0.002
     assert best_mean(y, weight, one, one, one + 1e-3 * rng.normal(size=5000)).share == 1.0
+
+
+def test_a_share_that_few_rows_tell_is_drawn_to_one_half():
+    """As far as it is uncertain: what some rows prefer others need not."""
+    rng = np.random.default_rng(1)
+    y, weight = rng.standard_t(3, size=60), np.ones(60)
+    one, other = y + 0.9 * rng.standard_t(3, size=60), y + rng.standard_t(3, size=60)
+    least = (one - other) @ (y - other) / ((one - other) @ (one - other))
+    share = best_mean(y, weight, one, one, other, is_learned=True).share
+    assert min(0.5, least) < share < max(0.5, least)
+    assert abs(share - 0.5) < 0.9 * abs(least - 0.5)
 
 
 def test_a_mean_that_is_cut_is_taken_where_it_is_nearer():
@@ -145,8 +156,8 @@ def _with_share(model, reference, share):
     return replace(model._fitted, told_mean=told)
 
 
-def test_the_other_mean_goes_on_from_the_kernel_that_was_learned(monkeypatch):
-    """Of few rows the other mean has one start, the learned kernel, and few iterations."""
+def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(monkeypatch):
+    """Where it is told it has one start, the learned kernel, and few iterations."""
     posed = []
     fit = solver.fit
 
@@ -155,8 +166,9 @@ def test_the_other_mean_goes_on_from_the_kernel_that_was_learned(monkeypatch):
         return fit(problem, *more)
 
     monkeypatch.setattr(engine, "fit", recorded)
-    X, y = tails(400)
-    model = AnytimeSGPRegressor(n_inducing=30, random_state=0, likelihood="auto").fit(X, y)
+    monkeypatch.setattr(mean_steps, "_LEARNED_ROWS", 100)
+    X, y = steps(200, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
     assert not model._fitted.targets.keeps_means
     (other,) = (one for one in posed if one.settings.max_iter == mean_steps._ITERATIONS)
     assert other.start.alternatives == ()
@@ -164,25 +176,12 @@ def test_the_other_mean_goes_on_from_the_kernel_that_was_learned(monkeypatch):
     assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "is_scratch"), [(0, False), (7, True)])
-def test_where_the_other_mean_is_told_it_is_also_learned_from_scratch(
-    monkeypatch, seed, is_scratch
-):
-    """Of few rows: what the default learns, if left-out rows prefer its mean."""
-    judged, of = [], mean_steps._Judged.against
-
-    def recorded(self, reference):
-        judged.extend([self, of(self, reference)])
-        return judged[-1]
-
-    monkeypatch.setattr(mean_steps._Judged, "against", recorded)
-    X, y = steps(200, seed)
+def test_the_other_mean_of_few_rows_is_the_default():
+    """It is learned from scratch, as it is without a likelihood that is chosen."""
+    X, y = steps(200, 7)
     model = AnytimeSGPRegressor(n_inducing=20, random_state=0)
     auto = clone(model).set_params(likelihood="auto").fit(X, y)
     default = model.fit(X, y)._fitted.parameters.values["theta"]
-    short, scratch = judged
-    assert_allclose(scratch.reference.fitted.parameters.values["theta"], default, rtol=1e-6)
-    best = scratch if is_scratch else short
-    assert best.error_of_reference == min(one.error_of_reference for one in judged)
     told = auto._fitted.told_mean.reference.parameters.values["theta"]
-    assert_allclose(told, best.reference.fitted.parameters.values["theta"], rtol=1e-12)
+    assert_allclose(told, default, rtol=1e-6)
+    assert 0.0 < auto.mean_share_ < 1.0
