@@ -81,7 +81,9 @@ def waves_of_two(n, n_columns, periods, product, seed=0, noise=0.1):
     return X, f + noise * rng.standard_normal(n), f
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [AnytimeSGPRegressor, pytest.param(SVGPRegressor, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(("product", "case"), [(False, (250, 8, 4)), (True, (250, 12, 2))])
 def test_fast_waves_along_two_of_many_columns(kind, product, case):
     X, y, _ = waves_of_two(*case, product)
