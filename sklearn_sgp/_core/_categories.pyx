@@ -41,13 +41,13 @@ def value_blocks(
                 first = i if upper else 0
                 code = left[rows[row_bounds[g] + i]]
                 place = code if code < F.shape[0] else F.shape[0] - 1
-                alone, K = specific[place], &out[start] - first
-                for j in range(first, n):
-                    K[j] = alone if codes[j] == code else 0.0
+                alone, K = specific[place], &out[start]
+                for j in range(n - first):
+                    K[j] = alone if codes[first + j] == code else 0.0
                 for q in range(r):
                     f = F[place, q]
-                    for j in range(first, n):
-                        K[j] = K[j] + f * room[q * n + j]
+                    for j in range(n - first):
+                        K[j] = K[j] + f * room[q * n + first + j]
                 start = start + n - first
 
 
@@ -91,15 +91,15 @@ def vjp_blocks(
                 first = i if upper else 0
                 code = left[rows[row_bounds[g] + i]]
                 place = code if code < F.shape[0] else F.shape[0] - 1
-                of_row, total = &G[start] - first, 0.0
-                for j in range(first, n):
-                    total = total + (of_row[j] if codes[j] == code else 0.0)
+                of_row, total = &G[start], 0.0
+                for j in range(n - first):
+                    total = total + (of_row[j] if codes[first + j] == code else 0.0)
                 in_specific[place] += total
                 for q in range(r):
                     f, total = F[place, q], 0.0
-                    for j in range(first, n):
-                        total = total + of_row[j] * room[q * n + j]
-                        pulled[q * n + j] += of_row[j] * f
+                    for j in range(n - first):
+                        total = total + of_row[j] * room[q * n + first + j]
+                        pulled[q * n + first + j] += of_row[j] * f
                     in_F[place, q] += total
                 start = start + n - first
             for j in range(n):

@@ -186,7 +186,7 @@ class CategoryCovariance:
 
     def blocks_vjp(self, left, right, groups, G):
         """Compute the gradients of sum(G * blocks) in b and in F."""
-        in_rows, in_specific = np.empty_like(self.rows), np.empty_like(self.specific)
+        in_rows, in_specific = np.empty(self.rows.shape), np.empty(self.specific.shape)
         parts = self._of_groups(left, right, groups)
         _categories.vjp_blocks(*parts, G, groups.upper, in_rows, in_specific)
         return self.to_categories(in_specific, in_rows)
