@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
     DotProduct,
+    ExpSineSquared,
     Matern,
     PairwiseKernel,
     RationalQuadratic,
@@ -17,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.kernels import Categorical, Columns, compile_kernel, length_scales
+from sklearn_sgp.kernels import Categorical, Columns, Linear, compile_kernel, length_scales
 from sklearn_sgp.kernels._length_scales import (
     input_scales,
     nearness_scales,
@@ -176,3 +177,44 @@ def test_units_in_which_weights_are_learned():
     units = units_of_theta(bound(LEARNED, 3).expression, spread)
     assert_allclose(units, [1, 1, 1, 1, *3 * [10.0, 0.5]])
     assert units_of_theta(bound(RationalQuadratic(), 3).expression, spread) == 1.0
+
+
+B = np.array([[1.0, -0.5, 0.3], [0.2, 0.4, -1.0]])
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        Columns(RBF(), [0, 1], [[1.0, 1.0]]),
+        Columns(RBF([1.0, 2.0]), [0, 0]) * Columns(Matern(1.3, nu=2.5), [1]),
+        Columns(DotProduct(0.5), [0, 1], [[1.0, 0.5], [0.3, 1.0]]) ** 2 * RBF(),
+        Columns(DotProduct(), [0, 0]) + Columns(Linear([0.7, 2.0]), [1, 0]) + RBF(),
+        ExpSineSquared() * RationalQuadratic(),
+    ],
+    ids=["nested", "twice", "power", "lines", "periodic"],
+)
+def test_variances_of_slopes_and_gradients_of_the_diagonal(inner):
+    """They are those of differences, in nested directions and kernels that are not stationary."""
+    X, step, g = np.random.default_rng(0).standard_normal((6, 3)), 1e-3, np.arange(1.0, 7.0)
+    kernel = Columns(inner, [0, 1, 2], B, (-5.0, 5.0))
+    compiled, flat = bound(kernel, 3), Columns(kernel, [0, 1, 1, 2, 0], np.eye(3, 5, 1))
+    for one in (kernel, flat):
+        for column in range(3):
+            moves = step * np.eye(3)[column]
+            ends = [(X + a * moves, X + b * moves) for a in (1, -1) for b in (1, -1)]
+            values = [np.diag(one(*pair)) for pair in ends]
+            expected = (values[0] - values[1] - values[2] + values[3]) / (2.0 * step) ** 2
+            variance = bound(one, 3).slope_variance(X, column)
+            assert_allclose(variance, expected, rtol=1e-4, atol=1e-6)
+    for k, slope in enumerate(compiled.diag_vjp(X, g)):
+        move = 1e-5 * np.eye(len(compiled.theta))[k]
+        ends = [kernel.clone_with_theta(kernel.theta + s * move).diag(X) @ g for s in (1, -1)]
+        assert_allclose(slope, (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+def test_slopes_of_rough_parts():
+    """A process without slopes along a direction has them where that direction stands still."""
+    kernel = bound(Columns(Columns(Matern(nu=0.5), [0]) * DotProduct(), [0, 1], np.eye(2)), 2)
+    X = np.ones((3, 2))
+    assert_array_equal(kernel.slope_variance(X, 0), np.full(3, np.inf))
+    assert_allclose(kernel.slope_variance(X, 1), 1.0)
