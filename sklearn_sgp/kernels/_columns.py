@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-# Step of differences in entries of the directions, near the cube root of the rounding.
+# What a step of differences in a weight moves the farthest row, near the cube root of the rounding.
 _DIFFERENCE = 1e-5
 
 
@@ -241,14 +241,17 @@ class Columns(Kernel):
     def _in_directions(self, X):
         """Return derivatives of the kernel matrix in the directions, (n, n, n_weights)."""
         A = self.matrix(X.shape[1])
+        if self.is_stationary():
+            X = X - X.mean(axis=0)  # so that rows far from 0 lose no digits
+        largest = np.abs(X).max(axis=0)
+        steps = np.tile(_DIFFERENCE / np.where(largest > 0.0, largest, 1.0), len(A))
         slopes = np.empty((len(X), len(X), A.size))
-        for k in range(A.size):
-            ends = []
-            for step in (_DIFFERENCE, -_DIFFERENCE):
-                moved = A.copy()
-                moved.flat[k] += step
-                ends.append(self.kernel(X @ moved.T))
-            slopes[:, :, k] = (ends[0] - ends[1]) / (2.0 * _DIFFERENCE)
+        for k, step in enumerate(steps):
+            above, below = A.copy(), A.copy()
+            above.flat[k] += step
+            below.flat[k] -= step
+            ends = self.kernel(X @ above.T), self.kernel(X @ below.T)
+            slopes[:, :, k] = (ends[0] - ends[1]) / (above.flat[k] - below.flat[k])
         return slopes
 
     def __eq__(self, other):

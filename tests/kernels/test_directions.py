@@ -57,6 +57,26 @@ def test_the_kernel_on_combinations():
         assert_allclose(slope, (ends[0] - ends[1]) / 2e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("inner", [RBF(), Matern(nu=1.5), DotProduct() * RBF()])
+@pytest.mark.parametrize("size", [1e-6, 1e4, 1e6])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_the_gradient_in_weights_of_columns_of_any_units(inner, size, far):
+    """In units of the weights it is that of columns of unit size; rows far from 0 lose little."""
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    X[:, 1] *= size
+    far = far if inner.is_stationary() else 0.0
+    unit = np.array([1.0, size])
+    weights = np.array([[1.0, -0.5]])
+    kernel = Columns(inner, [0, 1], weights / unit, (-1e9, 1e9))
+    plain = Columns(inner, [0, 1], weights, (-1e9, 1e9))
+    expected = plain(X / unit, eval_gradient=True)[1]
+    gradient = kernel(X + far * unit, eval_gradient=True)[1]
+    gradient[:, :, -2:] /= unit
+    assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+    gradient = Columns(inner, [0, 1, 1], [[1.0, -0.5, 0.0]], (-9, 9))(0.0 * X, eval_gradient=True)
+    assert np.isfinite(gradient[1]).all()  # columns of 0
+
+
 def test_theta_has_the_weights_as_they_are():
     """Weights come behind the inner kernel's logarithms, with bounds as given."""
     inner = LEARNED.kernel
