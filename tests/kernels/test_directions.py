@@ -139,6 +139,47 @@ def test_what_cannot_be(kernel, told):
         compile_kernel(kernel, np.zeros(3))
 
 
+FINITE, PAIR = (
+    "'directions' of Columns must be an array of finite",
+    "'directions_bounds' of Columns",
+)
+WRONG = [
+    *[({"directions": wrong}, FINITE) for wrong in ([[1.0], [1.0, 2.0]], "ab", [["1", "2"]])],
+    *[({"directions": wrong}, FINITE) for wrong in ([[1j, 0.0]], np.array([[1j, 0.0]]), None)],
+    *[({"directions": wrong}, FINITE) for wrong in ([[np.nan, 0.0]], [[None, 0.0]], 5.0, [])],
+    *[({"directions_bounds": wrong}, PAIR) for wrong in ("fix", None, (-1,), 5.0, (10, -10))],
+    *[({"directions_bounds": wrong}, PAIR) for wrong in ((-np.inf, np.inf), (np.nan, 1), ("a", 1))],
+    ({"directions_bounds": [[-1, 1], [-2, 2], [0, 1]]}, PAIR + ".* for each of the 2 weights"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), WRONG)
+def test_one_message_wherever_directions_are_read(change, told):
+    """Kernels, compiled ones and those in estimators tell the parameter; printing never fails."""
+    kernel = Columns(RBF(1.0, "fixed"), [0, 1], [[1.0, 2.0]], (-5.0, 5.0)).set_params(**change)
+    if kernel.directions is None:
+        told = "'directions_bounds' of Columns must be 'fixed' where there are no 'directions'"
+    assert repr(kernel).startswith("Columns(") and repr(2.0 * clone(kernel))
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    model = SVGPRegressor(2.0 * kernel + WhiteKernel(), n_inducing=5)
+    attempts = [
+        lambda: kernel.theta,
+        lambda: kernel.bounds,
+        lambda: kernel.hyperparameters,
+        lambda: compile_kernel(kernel, np.zeros(2)),
+        lambda: model.fit(X, X[:, 0]),
+        lambda: model.predict(X),
+    ]
+    for attempt in attempts:
+        with pytest.raises(ValueError, match=told):
+            attempt()
+
+
+def test_columns_that_cannot_be_are_printed():
+    """The repr of lists of several lengths does not fail."""
+    assert repr(Columns(RBF(), [[0], [1, 2]])).endswith("[[0], [1, 2]])")
+
+
 def test_names_of_columns():
     """Columns may be named; kernel_ has their numbers, and the same directions."""
     pandas = pytest.importorskip("pandas")
