@@ -35,7 +35,8 @@ class Columns(Kernel):
     columns : int, str, slice, or sequence of int, str or bool
         Indices of the columns that ``kernel`` sees, negative ones counted from the last, or a
         slice or a mask of them; or their names, where X is a dataframe. One number or name is one
-        column. ``kernel_`` of a fitted estimator has a list of indices.
+        column. ``kernel_`` of a fitted estimator has a list of indices; inside of ``directions``,
+        which have no names, columns are as they were given.
 
     directions : array-like of shape (n_directions, n_columns), default=None
         Weights: ``kernel`` sees ``X[:, columns] @ directions.T``, a column for each row of weights.

@@ -240,6 +240,20 @@ def test_units_in_which_weights_are_learned():
     assert units_of_theta(bound(RationalQuadratic(), 3).expression, spread) == 1.0
 
 
+def test_directions_inside_directions():
+    """Their length scales are found, and their weights are in units of what they see."""
+    inner = Columns(Matern([0.5, 2.0, 1.0]), [1, 0], A, (-5.0, 5.0))
+    kernel = Columns(2.0 * inner, [2, 0], [[3.0, 0.0], [4.0, 1.0]], (-5.0, 5.0))
+    expression = bound(kernel, 3).expression
+    assert_array_equal(scale_mask(expression), [False, *3 * [True], *10 * [False]])
+    spread = np.array([2.0, 10.0, 0.1])
+    of_inner = [1.0 / np.hypot(0.4, 2.0), 1.0 / 0.3]
+    units = units_of_theta(expression, spread)
+    assert_allclose(units, [*4 * [1.0], *3 * of_inner, *2 * [10.0, 0.5]])
+    held = Columns(inner, [2, 0], np.zeros((2, 2)))
+    assert_allclose(units_of_theta(bound(held, 3).expression, spread), 1.0)
+
+
 B = np.array([[1.0, -0.5, 0.3], [0.2, 0.4, -1.0]])
 
 
