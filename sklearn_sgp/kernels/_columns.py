@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-# Step of differences in entries of the directions, near the cube root of the rounding.
+# What a step of differences in a weight moves the farthest row, near the cube root of the rounding.
 _DIFFERENCE = 1e-5
 
 
@@ -35,15 +35,17 @@ class Columns(Kernel):
     columns : int, str, slice, or sequence of int, str or bool
         Indices of the columns that ``kernel`` sees, negative ones counted from the last, or a
         slice or a mask of them; or their names, where X is a dataframe. One number or name is one
-        column. ``kernel_`` of a fitted estimator has a list of indices.
+        column. ``kernel_`` of a fitted estimator has a list of indices; inside of ``directions``,
+        which have no names, columns are as they were given.
 
     directions : array-like of shape (n_directions, n_columns), default=None
         Weights: ``kernel`` sees ``X[:, columns] @ directions.T``, a column for each row of weights.
         None means the columns themselves.
 
     directions_bounds : pair of float or "fixed", default="fixed"
-        Bounds of the weights where they are learned, such as ``(-10, 10)``. They may be negative.
-        "fixed" holds them.
+        Bounds of the weights where they are learned, such as ``(-10, 10)``, or a pair for each,
+        row by row; they may be negative. Weights outside begin at the next bound, as other
+        parameters do. "fixed" holds them.
 
     See Also
     --------
@@ -69,7 +71,8 @@ class Columns(Kernel):
     ``theta`` has the parameters of ``kernel``, then learned weights, row by row, as they are, not
     as logarithms. With ``eval_gradient`` their derivatives are central differences; estimators of
     this package have exact ones. Weights and length scales of ``kernel`` say the same twice: hold
-    the length scales, as in ``RBF(1.0, "fixed")``, where weights are learned.
+    the length scales, as in ``RBF(1.0, "fixed")``, where weights are learned. Begin with rows that
+    differ: equal ones stay equal, and those of 0 stay 0.
     """
 
     directions = None  # of kernels that were saved before they had them
@@ -91,7 +94,8 @@ class Columns(Kernel):
         if X is None:
             return None
         X = self._select(X)
-        return X if self.directions is None else X @ self.matrix(X.shape[1]).T
+        A = self.matrix(X.shape[1])
+        return X if A is None else X @ A.T
 
     def matrix(self, n_columns):
         """Return the directions as an array of so many columns, or raise a ValueError.
@@ -104,29 +108,59 @@ class Columns(Kernel):
         Returns
         -------
         matrix : ndarray of shape (n_directions, n_columns)
+            None where there are none.
         """
-        try:
-            A = np.array(self.directions, dtype=np.float64)
-        except (TypeError, ValueError):
-            A = np.empty(0)
-        if A.ndim != 2 or not A.size or A.shape[1] != n_columns or not np.isfinite(A).all():
-            raise ValueError(
-                "The 'directions' of Columns must be an array of finite numbers, a row for each "
-                f"direction and a column for each of the {n_columns} columns. Got "
-                f"{self.directions!r}."
-            )
+        A = self._checked()[0]
+        if A is not None and A.shape[1] != n_columns:
+            raise ValueError(_told_directions(f"the {n_columns} columns", self.directions))
         return A
+
+    def _checked(self):
+        """Return the directions, or None, and their bounds, or raise a ValueError."""
+        bounds = self.directions_bounds
+        is_fixed = isinstance(bounds, str) and bounds == "fixed"
+        if self.directions is None:
+            if not is_fixed:
+                raise ValueError(
+                    "The 'directions_bounds' of Columns must be 'fixed' where there are no "
+                    f"'directions' to be learned. Got {bounds!r}."
+                )
+            return None, bounds
+        A = _finite(self.directions)
+        if A.ndim != 2 or not A.size:
+            raise ValueError(_told_directions("the columns", self.directions))
+        if is_fixed:
+            return A, bounds
+        pairs = np.atleast_2d(_finite(bounds))
+        has_shape = pairs.shape in ((1, 2), (A.size, 2))
+        if not has_shape or (pairs[:, 0] > pairs[:, 1]).any():
+            raise ValueError(
+                "The 'directions_bounds' of Columns must be 'fixed', a pair of finite numbers "
+                f"lower <= upper, or such a pair for each of the {A.size} weights. Got {bounds!r}."
+            )
+        return A, pairs
+
+    def check_start(self):
+        """Refuse learned directions that would stay as they are: weights that begin at 0."""
+        A, bounds = self._checked()
+        if self.learns_directions and not np.clip(A.ravel(), *bounds.T).any():
+            raise ValueError(
+                "The 'directions' of Columns must have weights other than 0 within their bounds "
+                "where they are learned: where all are 0 none is better than its negative, and "
+                f"they stay. Got {self.directions!r} with directions_bounds="
+                f"{self.directions_bounds!r}."
+            )
 
     @property
     def learns_directions(self):
         """True if there are directions, and if they are not held."""
-        return self.directions is not None and not self.hyperparameter_directions.fixed
+        return not isinstance(self._checked()[1], str)
 
     @property
     def hyperparameter_directions(self):
         """The directions, whose entries may be negative."""
-        size = np.size(self.directions)
-        return Hyperparameter("directions", "signed", self.directions_bounds, size)
+        A, bounds = self._checked()
+        return Hyperparameter("directions", "signed", bounds, A.size)
 
     def _select(self, X):
         if not _has_names(_listed(self.columns)):
@@ -163,13 +197,14 @@ class Columns(Kernel):
     def hyperparameters(self):
         """Hyperparameters of the wrapped kernel, with the prefix ``kernel__``, and directions."""
         own = [h._replace(name=f"kernel__{h.name}") for h in self.kernel.hyperparameters]
-        return own if self.directions is None else [*own, self.hyperparameter_directions]
+        has_directions = self._checked()[0] is not None
+        return [*own, self.hyperparameter_directions] if has_directions else own
 
     @property
     def theta(self):
         """Logarithms of free hyperparameters of the wrapped kernel; learned directions."""
         of_kernel = self.kernel.theta
-        return np.append(of_kernel, self.directions) if self.learns_directions else of_kernel
+        return np.append(of_kernel, self._checked()[0]) if self.learns_directions else of_kernel
 
     @theta.setter
     def theta(self, theta):
@@ -241,14 +276,17 @@ class Columns(Kernel):
     def _in_directions(self, X):
         """Return derivatives of the kernel matrix in the directions, (n, n, n_weights)."""
         A = self.matrix(X.shape[1])
+        if self.is_stationary():
+            X = X - X.mean(axis=0)  # so that rows far from 0 lose no digits
+        largest = np.abs(X).max(axis=0)
+        steps = np.tile(_DIFFERENCE / np.where(largest > 0.0, largest, 1.0), len(A))
         slopes = np.empty((len(X), len(X), A.size))
-        for k in range(A.size):
-            ends = []
-            for step in (_DIFFERENCE, -_DIFFERENCE):
-                moved = A.copy()
-                moved.flat[k] += step
-                ends.append(self.kernel(X @ moved.T))
-            slopes[:, :, k] = (ends[0] - ends[1]) / (2.0 * _DIFFERENCE)
+        for k, step in enumerate(steps):
+            above, below = A.copy(), A.copy()
+            above.flat[k] += step
+            below.flat[k] -= step
+            ends = self.kernel(X @ above.T), self.kernel(X @ below.T)
+            slopes[:, :, k] = (ends[0] - ends[1]) / (above.flat[k] - below.flat[k])
         return slopes
 
     def __eq__(self, other):
@@ -264,13 +302,10 @@ class Columns(Kernel):
         what = f"{self.kernel!r}, {_plain(self.columns)!r}"
         if self.directions is None:
             return f"Columns({what})"
-        one = {"all": "{:.3g}".format}
-        weights = np.array2string(
-            np.asarray(self.directions, dtype=np.float64),
-            separator=", ",
-            threshold=20,
-            formatter=one,
-        )
+        A, one = _finite(self.directions), {"all": "{:.3g}".format}
+        if not A.size:
+            return f"Columns({what}, directions={self.directions!r})"
+        weights = np.array2string(A, separator=", ", threshold=20, formatter=one)
         return f"Columns({what}, directions={' '.join(weights.split())})"
 
     def of_columns(self, kernel, columns):
@@ -286,6 +321,23 @@ class Columns(Kernel):
         of_columns : Columns
         """
         return Columns(kernel, columns, self.directions, self.directions_bounds)
+
+
+def _finite(given):
+    """Return an array of finite numbers; an empty one for anything else."""
+    try:
+        given = np.asarray(given)
+        numbers = given.astype(np.float64) if given.dtype.kind in "biufO" else np.empty(0)
+    except (TypeError, ValueError):
+        return np.empty(0)
+    return numbers if np.isfinite(numbers).all() else np.empty(0)
+
+
+def _told_directions(columns, given):
+    return (
+        "The 'directions' of Columns must be an array of finite numbers, a row for each direction "
+        f"and a column for each of {columns}. Got {given!r}."
+    )
 
 
 def column_indices(columns, n_features, names=None):
@@ -359,7 +411,10 @@ def _index(column, names):
 
 def _plain(columns):
     """Return columns as they are compared and printed: a slice, a value or a list."""
-    return columns if isinstance(columns, slice) else np.asarray(columns).tolist()
+    try:
+        return columns if isinstance(columns, slice) else np.asarray(columns).tolist()
+    except ValueError:  # lists of several lengths, which are no columns
+        return columns
 
 
 def with_missing(kernel, n_columns, incomplete):

@@ -85,8 +85,11 @@ def compile_without_noise(kernel, center):
 
 @np.errstate(invalid="ignore")  # the repr of a kernel with a negative constant takes its root
 def _check_kernel(kernel):
-    """Refuse parameters that are not positive and finite."""
+    """Refuse parameters that are not positive and finite, or from which nothing is learned."""
     values = kernel.get_params()
+    for part in (kernel, *values.values()):
+        if isinstance(part, Columns):
+            part.check_start()
     for parameter in kernel.hyperparameters:
         if values[parameter.name] is None:
             continue  # starting values that the kernel finds itself
@@ -176,12 +179,13 @@ class _Builder:
 
     def _columns(self, kernel, center):
         columns = np.array(column_indices(kernel.columns, len(center)))
-        if kernel.directions is None:
-            return nodes.Selection(self.build(kernel.kernel, center[columns]), columns)
-        return nodes.Selection(self._directions(kernel, center[columns]), columns)
+        center, A = center[columns], kernel.matrix(len(columns))
+        is_plain = A is None
+        child = self.build(kernel.kernel, center) if is_plain else self._turned(kernel, A, center)
+        return nodes.Selection(child, columns)
 
-    def _directions(self, kernel, center):
-        A, is_learned = kernel.matrix(len(center)), kernel.learns_directions
+    def _turned(self, kernel, A, center):
+        is_learned = kernel.learns_directions
         is_stationary = kernel.is_stationary()
         center = center if is_stationary else np.zeros_like(center)
         child = self.build(kernel.kernel, np.zeros(len(A)))

@@ -199,7 +199,9 @@ class BoundKernel:
 
     def slope_variance(self, X, column):
         """Compute variances of slopes, (n,), infinite where the process has none."""
-        return self.expression.node.slopes_at(self.values, _read(X), column)[2]
+        along = np.zeros(self.expression.n_features)
+        along[column] = 1.0
+        return self.expression.node.slopes_at(self.values, _read(X), along)[2]
 
     def terms(self):
         """Return the terms of a kernel that is a sum, as kernels of the same inputs.

@@ -72,10 +72,17 @@ def scale_mask(expression):
     """Return a mask of the length scales among the free log parameters, (n_theta,)."""
     is_scale = np.zeros(len(expression.values), dtype=bool)
     for leaf, _ in _leaves(expression):
-        for one, _ in leaf.inner if isinstance(leaf, Directions) else [(leaf, None)]:
+        for one in _behind_directions(leaf):
             if one.length_scale is not None:
                 is_scale[one.length_scale] = True
     return is_scale[expression.free]
+
+
+def _behind_directions(leaf):
+    """Return the leaves behind directions, also behind those inside; another leaf alone."""
+    if not isinstance(leaf, Directions):
+        return [leaf]
+    return [last for one, _ in leaf.inner for last in _behind_directions(one)]
 
 
 def scale_places(expression):
@@ -148,7 +155,8 @@ def matern12_component(expression):
 def units_of_theta(expression, spread):
     """Return the units in which optimisers see the free parameters: 1 for logarithms.
 
-    Weights of a column in directions have the inverse of its spread.
+    Weights of a column in directions have the inverse of its spread, and weights of directions in
+    others the inverse of what these spread with the weights that the expression begins with.
 
     Parameters
     ----------
@@ -161,9 +169,19 @@ def units_of_theta(expression, spread):
     """
     units = np.ones(len(expression.values))
     for leaf, columns in _leaves(expression):
-        if isinstance(leaf, Directions):
-            units[leaf.slots] = np.tile(1.0 / spread[columns], leaf.n_directions)
+        _set_units(leaf, expression.values, spread[columns], units)
     return units[expression.free] if np.any(units[expression.free] != 1.0) else 1.0
+
+
+def _set_units(leaf, values, spread, units):
+    """Set the units of the weights of directions that see columns of the given spread."""
+    if not isinstance(leaf, Directions):
+        return
+    units[leaf.slots] = np.tile(1.0 / spread, leaf.n_directions)
+    seen = np.linalg.norm(leaf.matrix(values) * spread, axis=1)
+    seen[seen == 0.0] = 1.0  # of weights that are all 0
+    for one, rows in leaf.inner:
+        _set_units(one, values, seen[rows], units)
 
 
 def with_larger_variance(expression, theta, factor):

@@ -220,6 +220,29 @@ def test_what_directions_cannot(change, told):
         SVGPRegressor(learned(), random_state=0, **change).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("start", "bounds"), [(0.0, (-5.0, 5.0)), (-1.0, (0.0, 5.0))], ids=["0", "bounds"]
+)
+@pytest.mark.parametrize("model", REGRESSORS.values(), ids=REGRESSORS)
+def test_weights_that_all_begin_at_0(model, start, bounds):
+    """They would stay: a message says so. Held ones may be 0."""
+    X, y = table(40)
+    kernel = Columns(RBF(1.0, "fixed"), [0, 1, 2], [[start, 0.0, start]], bounds)
+    with pytest.raises(ValueError, match="'directions' of Columns must have weights other than 0"):
+        clone(model).set_params(kernel=2.0 * kernel, random_state=0).fit(X, y)
+    held = Columns(RBF(), [0, 1, 2], np.zeros((1, 3)))
+    assert_allclose(np.ptp(SVGPRegressor(held, **HELD).fit(X, y).predict(X)), 0.0, atol=1e-8)
+
+
+def test_weights_outside_of_their_bounds_begin_at_these():
+    """As length scales do."""
+    X, y = table(40)
+    kernel = Columns(RBF(9.0, (0.1, 2.0)), [0, 1, 2], 3.0 * A, (-1.0, 0.5))
+    found = SVGPRegressor(kernel, **HELD).fit(X, y).kernel_
+    assert_allclose(found.kernel.length_scale, 2.0)
+    assert_allclose(found.directions, np.clip(3.0 * A, -1.0, 0.5))
+
+
 def test_a_weight_at_its_bound():
     """A warning tells the bound as it was given."""
     X, y = table(150)

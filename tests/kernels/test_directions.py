@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
     DotProduct,
+    ExpSineSquared,
     Matern,
     PairwiseKernel,
     RationalQuadratic,
@@ -17,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp import SVGPRegressor
-from sklearn_sgp.kernels import Categorical, Columns, compile_kernel, length_scales
+from sklearn_sgp.kernels import Categorical, Columns, Linear, compile_kernel, length_scales
 from sklearn_sgp.kernels._length_scales import (
     input_scales,
     nearness_scales,
@@ -54,6 +55,26 @@ def test_the_kernel_on_combinations():
             theta[k] += step
             ends.append(LEARNED.clone_with_theta(theta)(X))
         assert_allclose(slope, (ends[0] - ends[1]) / 2e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("inner", [RBF(), Matern(nu=1.5), DotProduct() * RBF()])
+@pytest.mark.parametrize("size", [1e-6, 1e4, 1e6])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_the_gradient_in_weights_of_columns_of_any_units(inner, size, far):
+    """In units of the weights it is that of columns of unit size; rows far from 0 lose little."""
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    X[:, 1] *= size
+    far = far if inner.is_stationary() else 0.0
+    unit = np.array([1.0, size])
+    weights = np.array([[1.0, -0.5]])
+    kernel = Columns(inner, [0, 1], weights / unit, (-1e9, 1e9))
+    plain = Columns(inner, [0, 1], weights, (-1e9, 1e9))
+    expected = plain(X / unit, eval_gradient=True)[1]
+    gradient = kernel(X + far * unit, eval_gradient=True)[1]
+    gradient[:, :, -2:] /= unit
+    assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+    gradient = Columns(inner, [0, 1, 1], [[1.0, -0.5, 0.0]], (-9, 9))(0.0 * X, eval_gradient=True)
+    assert np.isfinite(gradient[1]).all()  # columns of 0
 
 
 def test_theta_has_the_weights_as_they_are():
@@ -118,6 +139,47 @@ def test_what_cannot_be(kernel, told):
         compile_kernel(kernel, np.zeros(3))
 
 
+FINITE, PAIR = (
+    "'directions' of Columns must be an array of finite",
+    "'directions_bounds' of Columns",
+)
+WRONG = [
+    *[({"directions": wrong}, FINITE) for wrong in ([[1.0], [1.0, 2.0]], "ab", [["1", "2"]])],
+    *[({"directions": wrong}, FINITE) for wrong in ([[1j, 0.0]], np.array([[1j, 0.0]]), None)],
+    *[({"directions": wrong}, FINITE) for wrong in ([[np.nan, 0.0]], [[None, 0.0]], 5.0, [])],
+    *[({"directions_bounds": wrong}, PAIR) for wrong in ("fix", None, (-1,), 5.0, (10, -10))],
+    *[({"directions_bounds": wrong}, PAIR) for wrong in ((-np.inf, np.inf), (np.nan, 1), ("a", 1))],
+    ({"directions_bounds": [[-1, 1], [-2, 2], [0, 1]]}, PAIR + ".* for each of the 2 weights"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), WRONG)
+def test_one_message_wherever_directions_are_read(change, told):
+    """Kernels, compiled ones and those in estimators tell the parameter; printing never fails."""
+    kernel = Columns(RBF(1.0, "fixed"), [0, 1], [[1.0, 2.0]], (-5.0, 5.0)).set_params(**change)
+    if kernel.directions is None:
+        told = "'directions_bounds' of Columns must be 'fixed' where there are no 'directions'"
+    assert repr(kernel).startswith("Columns(") and repr(2.0 * clone(kernel))
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    model = SVGPRegressor(2.0 * kernel + WhiteKernel(), n_inducing=5)
+    attempts = [
+        lambda: kernel.theta,
+        lambda: kernel.bounds,
+        lambda: kernel.hyperparameters,
+        lambda: compile_kernel(kernel, np.zeros(2)),
+        lambda: model.fit(X, X[:, 0]),
+        lambda: model.predict(X),
+    ]
+    for attempt in attempts:
+        with pytest.raises(ValueError, match=told):
+            attempt()
+
+
+def test_columns_that_cannot_be_are_printed():
+    """The repr of lists of several lengths does not fail."""
+    assert repr(Columns(RBF(), [[0], [1, 2]])).endswith("[[0], [1, 2]])")
+
+
 def test_names_of_columns():
     """Columns may be named; kernel_ has their numbers, and the same directions."""
     pandas = pytest.importorskip("pandas")
@@ -176,3 +238,58 @@ def test_units_in_which_weights_are_learned():
     units = units_of_theta(bound(LEARNED, 3).expression, spread)
     assert_allclose(units, [1, 1, 1, 1, *3 * [10.0, 0.5]])
     assert units_of_theta(bound(RationalQuadratic(), 3).expression, spread) == 1.0
+
+
+def test_directions_inside_directions():
+    """Their length scales are found, and their weights are in units of what they see."""
+    inner = Columns(Matern([0.5, 2.0, 1.0]), [1, 0], A, (-5.0, 5.0))
+    kernel = Columns(2.0 * inner, [2, 0], [[3.0, 0.0], [4.0, 1.0]], (-5.0, 5.0))
+    expression = bound(kernel, 3).expression
+    assert_array_equal(scale_mask(expression), [False, *3 * [True], *10 * [False]])
+    spread = np.array([2.0, 10.0, 0.1])
+    of_inner = [1.0 / np.hypot(0.4, 2.0), 1.0 / 0.3]
+    units = units_of_theta(expression, spread)
+    assert_allclose(units, [*4 * [1.0], *3 * of_inner, *2 * [10.0, 0.5]])
+    held = Columns(inner, [2, 0], np.zeros((2, 2)))
+    assert_allclose(units_of_theta(bound(held, 3).expression, spread), 1.0)
+
+
+B = np.array([[1.0, -0.5, 0.3], [0.2, 0.4, -1.0]])
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        Columns(RBF(), [0, 1], [[1.0, 1.0]]),
+        Columns(RBF([1.0, 2.0]), [0, 0]) * Columns(Matern(1.3, nu=2.5), [1]),
+        Columns(DotProduct(0.5), [0, 1], [[1.0, 0.5], [0.3, 1.0]]) ** 2 * RBF(),
+        Columns(DotProduct(), [0, 0]) + Columns(Linear([0.7, 2.0]), [1, 0]) + RBF(),
+        ExpSineSquared() * RationalQuadratic(),
+    ],
+    ids=["nested", "twice", "power", "lines", "periodic"],
+)
+def test_variances_of_slopes_and_gradients_of_the_diagonal(inner):
+    """They are those of differences, in nested directions and kernels that are not stationary."""
+    X, step, g = np.random.default_rng(0).standard_normal((6, 3)), 1e-3, np.arange(1.0, 7.0)
+    kernel = Columns(inner, [0, 1, 2], B, (-5.0, 5.0))
+    compiled, flat = bound(kernel, 3), Columns(kernel, [0, 1, 1, 2, 0], np.eye(3, 5, 1))
+    for one in (kernel, flat):
+        for column in range(3):
+            moves = step * np.eye(3)[column]
+            ends = [(X + a * moves, X + b * moves) for a in (1, -1) for b in (1, -1)]
+            values = [np.diag(one(*pair)) for pair in ends]
+            expected = (values[0] - values[1] - values[2] + values[3]) / (2.0 * step) ** 2
+            variance = bound(one, 3).slope_variance(X, column)
+            assert_allclose(variance, expected, rtol=1e-4, atol=1e-6)
+    for k, slope in enumerate(compiled.diag_vjp(X, g)):
+        move = 1e-5 * np.eye(len(compiled.theta))[k]
+        ends = [kernel.clone_with_theta(kernel.theta + s * move).diag(X) @ g for s in (1, -1)]
+        assert_allclose(slope, (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+def test_slopes_of_rough_parts():
+    """A process without slopes along a direction has them where that direction stands still."""
+    kernel = bound(Columns(Columns(Matern(nu=0.5), [0]) * DotProduct(), [0, 1], np.eye(2)), 2)
+    X = np.ones((3, 2))
+    assert_array_equal(kernel.slope_variance(X, 0), np.full(3, np.inf))
+    assert_allclose(kernel.slope_variance(X, 1), 1.0)

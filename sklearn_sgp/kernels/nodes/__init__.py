@@ -15,9 +15,9 @@ Shapes: Z is (m, d), X is (n, d), and d counts the columns that the node sees. E
   triangles, and ``add_gradient(G, grad)``, the reverse mode of just these in theta, to be called
   once: it keeps what both need. It leaves G and the entries as they are;
 - ``slope_block(p, Z, X, column)``, the derivatives of K(Z, X) in a column of X, shape (m, n), and
-  ``slopes_at(p, X, column)``, three arrays (n,): k(x, x'), its derivative in that column of x, and
-  the second one in that column of x and of x', all at x' = x. The last is infinite for functions
-  without slopes;
+  ``slopes_at(p, X, along)``, three arrays (n,): k(x, x'), its derivative where x moves along a
+  vector (d,), and the second one where x and x' both may, all at x' = x. The last is infinite for
+  functions without slopes;
 - ``children``, empty for a leaf, with which ``leaves`` walks the tree. Nodes with children have
   ``columns_of_children(columns)``.
 

@@ -66,8 +66,8 @@ class Sum(_Pair):
         slopes += self.right.slope_block(p, Z, X, column)
         return slopes
 
-    def slopes_at(self, p, X, column):
-        left, right = (child.slopes_at(p, X, column) for child in self.children)
+    def slopes_at(self, p, X, along):
+        left, right = (child.slopes_at(p, X, along) for child in self.children)
         return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
@@ -113,8 +113,8 @@ class Product(_Pair):
         slopes += self.left.block(p, Z, X) * self.right.slope_block(p, Z, X, column)
         return slopes
 
-    def slopes_at(self, p, X, column):
-        (k1, g1, s1), (k2, g2, s2) = (child.slopes_at(p, X, column) for child in self.children)
+    def slopes_at(self, p, X, along):
+        (k1, g1, s1), (k2, g2, s2) = (child.slopes_at(p, X, along) for child in self.children)
         bend = _times(s1, k2) + 2.0 * g1 * g2 + _times(s2, k1)
         return k1 * k2, g1 * k2 + k1 * g2, bend
 
@@ -151,8 +151,8 @@ class Power(_Composite):
         slopes *= self._slope(self.child.block(p, Z, X))
         return slopes
 
-    def slopes_at(self, p, X, column):
-        k, g, s = self.child.slopes_at(p, X, column)
+    def slopes_at(self, p, X, along):
+        k, g, s = self.child.slopes_at(p, X, along)
         e, slope = self.exponent, self._slope(k)
         # k^(e - 2) underflows where the power itself is of no size
         bend = e * (e - 1) * np.where(k > 0.0, k, np.inf) ** (e - 2) if e != 1 else 0.0
@@ -191,23 +191,12 @@ class Selection(_Composite):
     def slope_block(self, p, Z, X, column):
         Z, X = Z[:, self.columns], X[:, self.columns]
         slopes = np.zeros((len(Z), len(X)))
-        for k in self._places(column):  # a column may come twice
+        for k in np.flatnonzero(np.equal(self.columns, column)):  # a column may come twice
             slopes += self.child.slope_block(p, Z, X, k)
         return slopes
 
-    def slopes_at(self, p, X, column):
-        X, places = X[:, self.columns], self._places(column)
-        if len(places) > 1:
-            raise ValueError(
-                "Deviations of slopes need kernels that see a column once. Got column "
-                f"{column} {len(places)} times in Columns: leave return_std out."
-            )
-        if places:
-            return self.child.slopes_at(p, X, places[0])
-        return self.child.diag(p, X), np.zeros(len(X)), np.zeros(len(X))
-
-    def _places(self, column):
-        return [k for k, one in enumerate(self.columns) if one == column]
+    def slopes_at(self, p, X, along):
+        return self.child.slopes_at(p, X[:, self.columns], along[self.columns])
 
     def diag_vjp(self, p, X, g, grad):
         self.child.diag_vjp(p, X[:, self.columns], g, grad)

@@ -86,7 +86,8 @@ class Directions(Leaf):
         seen = self._seen(p, X)
         self.child.diag_vjp(p, seen, g, grad)
         if self.learns and not self.is_stationary:
-            slopes = [self.child.slopes_at(p, seen, i)[1] for i in range(self.n_directions)]
+            each = np.eye(self.n_directions)
+            slopes = np.array([self.child.slopes_at(p, seen, one)[1] for one in each])
             grad[self.slots] += (2.0 * (slopes * g) @ self._centred(X)).ravel()
 
     def block_vjp(self, p, Z, X, G, grad, grad_Z, direct=False):
@@ -137,16 +138,5 @@ class Directions(Leaf):
             slopes += share * self.child.slope_block(p, seen_Z, seen_X, i)
         return slopes
 
-    def slopes_at(self, p, X, column):
-        seen, shares = self._seen(p, X), self.matrix(p)[:, column]
-        if not self.is_stationary and self.n_directions > 1:
-            raise ValueError(
-                "Deviations of slopes need stationary kernels where Columns has several "
-                "directions. Got one that is not: leave return_std out."
-            )
-        slope, bend = np.zeros(len(X)), np.zeros(len(X))
-        for i in np.flatnonzero(shares):
-            _, g, s = self.child.slopes_at(p, seen, i)
-            slope += shares[i] * g
-            bend += shares[i] ** 2 * s
-        return self.child.diag(p, seen), slope, bend
+    def slopes_at(self, p, X, along):
+        return self.child.slopes_at(p, self._seen(p, X), self.matrix(p) @ along)

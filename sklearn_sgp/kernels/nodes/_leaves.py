@@ -55,7 +55,7 @@ class Leaf:
     def slope_block(self, p, Z, X, column):
         return np.zeros((len(Z), len(X)))  # of constants, and of categories
 
-    def slopes_at(self, p, X, column):
+    def slopes_at(self, p, X, along):
         return self.diag(p, X), np.zeros(len(X)), np.zeros(len(X))
 
     def blocks(self, p, Z, X, groups):
@@ -196,9 +196,10 @@ class Stationary(ScaledLeaf):
         slopes *= 2.0 / self._scale(p, column)
         return slopes
 
-    def slopes_at(self, p, X, column):
-        variance, shape = self.variance(p), self._of_profile(p)
-        bend = variance * _BENDS[self.name](shape) / self._scale(p, column) ** 2
+    def slopes_at(self, p, X, along):
+        variance, square = self.variance(p), np.sum((along / self.scales(p)) ** 2)
+        # functions without slopes have one where nothing moves
+        bend = variance * _BENDS[self.name](self._of_profile(p)) * square if square else 0.0
         return np.full(len(X), variance), np.zeros(len(X)), np.full(len(X), bend)
 
     def _scale(self, p, column):
@@ -279,10 +280,10 @@ class Linear(ScaledLeaf):
         slopes = self.variance(p) * np.asarray(Z, dtype=np.float64)[:, column, None]
         return np.repeat(slopes, len(X), axis=1)
 
-    def slopes_at(self, p, X, column):
+    def slopes_at(self, p, X, along):
         variance = self.variance(p)
-        slope = variance * np.asarray(X, dtype=np.float64)[:, column]
-        return self.diag(p, X), slope, np.full(len(X), variance)
+        slope = variance * (np.asarray(X, dtype=np.float64) @ along)
+        return self.diag(p, X), slope, np.full(len(X), variance * (along @ along))
 
     def diag_vjp(self, p, X, g, grad):
         grad[list(self.amplitudes)] += self.diag(p, X) @ g

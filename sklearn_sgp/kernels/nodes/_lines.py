@@ -39,10 +39,10 @@ class Lines(ScaledLeaf):
         slopes = self.variance(p) * self.scaled(p, Z)[:, column, None] / self._scale(p, column)
         return np.repeat(slopes, len(X), axis=1)
 
-    def slopes_at(self, p, X, column):
-        variance, scale = self.variance(p), self._scale(p, column)
-        slope = variance * self.scaled(p, X)[:, column] / scale
-        return self.diag(p, X), slope, np.full(len(X), variance / scale**2)
+    def slopes_at(self, p, X, along):
+        variance, along = self.variance(p), along / p[self.length_scale]
+        slope = variance * (self.scaled(p, X) @ along)
+        return self.diag(p, X), slope, np.full(len(X), variance * (along @ along))
 
     def _scale(self, p, column):
         return np.broadcast_to(p[self.length_scale], len(self.center))[column]
