@@ -79,7 +79,7 @@ class KernelSet:
         Whether the proportion may be that of the columns' ranges.
     sees_more_rows : bool
         Whether more rows than the first come later, so that these do not decide that categories
-        have few.
+        have few: `engines.streams.search_space.alike` holds what they share until they have more.
     """
 
     kernels_of: Callable
@@ -152,7 +152,7 @@ def _line_beside_smooth(spread, center):
 # 130 to 400 rows with 2 to 5 rows of each, whose categories have levels, functions or nothing, 13
 # had 0.3 to 74 nats a row less by it and two 0.1 more; with 8 five had 0.1 to 0.5 less, with 12 one
 # 0.1 less, two 0.1 more.
-_ROWS_FOR_FACTORS = 10.0
+ROWS_FOR_FACTORS = 10.0
 
 # Nothing is compared.
 ONE = KernelSet(_smooth)
@@ -274,7 +274,7 @@ def scarce_categories(columns, weight):
         Of all rows.
     """
     pairs = zip(columns.categorical, columns.categories, strict=True)
-    return tuple(c for c, values in pairs if weight < _ROWS_FOR_FACTORS * len(values))
+    return tuple(c for c, values in pairs if weight < ROWS_FOR_FACTORS * len(values))
 
 
 def _intercepts(categorical, independent):
