@@ -127,6 +127,9 @@ def warn_of_small_weights(total, n_rows):
 def check_weights_of_stream(weight, seen, learns_noise):
     """Refuse weights that drown other rows in rounding; warn of those that are no counts.
 
+    Rows that weigh less than 1 are compared as if they weighed 1: beside the prior, which weighs
+    as much, they say next to nothing anyway.
+
     Parameters
     ----------
     weight : ndarray of shape (n,) or None
@@ -138,18 +141,19 @@ def check_weights_of_stream(weight, seen, learns_noise):
     if not len(counted):
         return
     largest, least = float(counted.max()), float(np.quantile(counted, _SHARE_LOST))
-    most = _LARGEST_WEIGHT * max(min(least, seen), 1.0)
-    if largest > most:
+    most, few = max(largest, seen if np.isfinite(seen) else 0.0), min(least, seen)
+    if most > _LARGEST_WEIGHT * max(few, 1.0):
         raise ValueError(
             f"sample_weight of a stream must be at most {_LARGEST_WEIGHT:g} times that of other "
-            f"rows, as what these say would be lost in rounding. Got {largest:g}, where rows have "
-            f"{min(least, seen):.3g}. Weight 2 counts a row twice: give weights of one size."
+            f"rows, as what these say would be lost in rounding. Got {most:g}, where rows have "
+            f"{few:.3g}. Weight 2 counts a row twice: give weights of one size."
         )
     if learns_noise and largest > _MOST_OF_COUNTS:
         warn_caller(
             "sample_weight should count rows, as weight 2 counts a row twice. Got weights of up to "
             f"{largest:.3g}: so many rows that are the same leave hardly any noise to learn. "
-            "Divide all weights by their mean, or fix the noise by noise_variance_bounds.",
+            "Divide all weights by their mean, cap the largest where few are so large, or fix the "
+            "noise by noise_variance_bounds.",
             UserWarning,
         )
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..kernels._compiled import Groups
 from ..kernels.categories._units import units_of
 from .checks import check_array
 from .clusters import kmeans, nearest
@@ -244,12 +245,15 @@ def _closeness(kernel, X):
     held, centre = kernel.expression.held_columns, X.mean(axis=0, keepdims=True)
     if not len(held):
         return kernel.block(centre, X)[0]
-    kinds, kind = np.unique(X[:, held], axis=0, return_inverse=True)
+    codes = X[:, held]
+    order = np.lexsort(codes.T)
+    kinds = codes[order]
+    first = np.flatnonzero(np.append(True, (kinds[1:] != kinds[:-1]).any(axis=1)))
+    centres = np.repeat(centre, len(first), axis=0)
+    centres[:, held] = kinds[first]
+    each, bounds = np.arange(len(first) + 1), np.append(first, len(X))
     closeness = np.empty(len(X))
-    for k, own in enumerate(kinds):
-        rows = np.flatnonzero(kind.ravel() == k)
-        centre[0, held] = own
-        closeness[rows] = kernel.block(centre, X[rows])[0]
+    closeness[order] = kernel.blocks(centres, X, Groups(each[:-1], order, each, bounds))
     return closeness
 
 

@@ -180,7 +180,9 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
     kernel_set = choices.kernel_set if compares else ONE
-    of_near, scarce = kernel_set.of_near_rows, scarce_categories(choices.columns, rows.total_weight)
+    of_near, scarce = kernel_set.of_near_rows, ()
+    if not choices.kernel_set.sees_more_rows:
+        scarce = scarce_categories(choices.columns, rows.total_weight)
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, of_near, scarce)
     if _may_be_lines(rows, choices, likelihood):
         kernels += lines_of(kernel_set, spread, center, categorical, scarce)

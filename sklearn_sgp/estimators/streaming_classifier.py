@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..kernels._defaults import LABELS
+from ..kernels._defaults import STREAM_LABELS
 from ..optimize.progress import Clock
 from . import recipes, streaming
 from .classifier import SGPClassifier
@@ -382,7 +382,7 @@ class StreamingSGPClassifier(SGPClassifier):
         streaming.take_batch(self, inputs, y, weight, clock)
 
     def _default_kernels(self):
-        return {"kernel_set": LABELS}
+        return {"kernel_set": STREAM_LABELS}
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp.data.inducing import (
+    _closeness,
     choose_inducing,
     distinct_rows,
     given_inducing,
@@ -15,7 +16,9 @@ from sklearn_sgp.data.inducing import (
     new_inducing_inputs,
 )
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.kernels import compile_kernel
+from sklearn_sgp.kernels import Categorical, Columns, compile_kernel
+from sklearn_sgp.kernels._compiled import BoundKernel
+from sklearn_sgp.kernels.categories._binding import bound_to
 
 METHODS = pytest.mark.parametrize("method", ["kmeans", "greedy", "random"])
 
@@ -189,6 +192,18 @@ def test_greedy_is_the_naive_definition(kernel, weighted):
     closeness = KERNELS[kernel](X.mean(axis=0, keepdims=True), X)[0]
     expected = _naive_greedy(KERNELS[kernel](X), closeness, mass, 8)
     assert_array_equal(greedy_variance(_bound(KERNELS[kernel]), X, mass, 8), expected)
+
+
+def test_closeness_of_many_combinations_of_categories(rng, monkeypatch):
+    """It is that to the centre with a row's own categories, by one call for all of them."""
+    X = np.column_stack([rng.standard_normal((60, 2)), rng.integers(5, size=(60, 2))])
+    kernel = Columns(RBF(), [0, 1]) * Columns(Categorical(2), [2]) + Columns(Categorical(1), [3])
+    kernel = bound_to(kernel, X, None)
+    centres = X.copy()
+    centres[:, :2] = X[:, :2].mean(axis=0)
+    expected, bound = np.diagonal(kernel(centres, X)), _bound(kernel, 4)
+    monkeypatch.setattr(BoundKernel, "block", None)
+    assert_allclose(_closeness(bound, X), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("variance", [1e-6, 1.0, 1e6])

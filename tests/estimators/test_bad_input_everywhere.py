@@ -282,6 +282,7 @@ def test_what_is_odd(name, method):
 
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # two iterations are too few
 @pytest.mark.filterwarnings("ignore:(Intervals|Probabilities) ")  # one row is all that counts
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")  # streams tell of no noise
 @every_method
 @pytest.mark.parametrize("weights", ["all", "one"])
 @everywhere

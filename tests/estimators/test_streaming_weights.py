@@ -33,6 +33,20 @@ def test_weights_that_drown_other_rows_are_refused(kind, call, rng):
         assert np.array_equal(model.predict(X), before)
 
 
+@pytest.mark.parametrize(("first", "later"), [(1.0, 1e9), (1e9, 1.0)])
+@pytest.mark.parametrize("n_later", [1, 60])
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
+def test_weights_are_compared_with_those_of_rows_before(first, later, n_later, rng):
+    """Batches, of one row too, are refused beside rows before that weigh far less or far more."""
+    X, y = waves(rng)
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=2, random_state=0)
+    model.partial_fit(X[:60], y[:60], sample_weight=np.full(60, first))
+    more, before = slice(60, 60 + n_later), model.predict(X)
+    with pytest.raises(ValueError, match=r"Got 1e[+]09, where rows have 1\."):
+        model.partial_fit(X[more], y[more], sample_weight=np.full(n_later, later))
+    assert np.array_equal(model.predict(X), before)
+
+
 def test_weights_that_are_no_counts_are_told_of(rng):
     """Weights of thousands say that there is no noise: a warning, unless the noise is given."""
     X, y = waves(rng)

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...kernels._defaults import ROWS_FOR_FACTORS
 from ...kernels._length_scales import variance_mask
+from ...kernels.categories._node import category_slots
 
 # Noise may rise by so many times as much: else rows that the inducing inputs cannot explain are
 # believed, batch after batch (of 180 random streams 7 ended with bands half as wide as the errors
@@ -62,6 +64,31 @@ def humble(start, share):
         bounds[:, 0] = np.where(variance_mask(parameters.expression), lower, bounds[:, 0])
         space = space.with_group("theta", bounds=bounds)
     return replace(start, space=space)
+
+
+def alike(start, parameters, weight):
+    """Hold what categories share where there are few rows of each so far, with a default kernel.
+
+    As a kernel of few rows does from the start (`scarce_categories`); later rows of a stream set
+    them free.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Where they are held.
+    weight : float
+        Of all rows so far.
+    """
+    space = start.space
+    if "theta" not in start.with_default_bounds or not space.learns("theta"):
+        return start
+    factors = [factor for _, factor, _ in category_slots(parameters.expression)]
+    held = [each.ravel() for each in factors if weight < ROWS_FOR_FACTORS * len(each)]
+    if not held:
+        return start
+    bounds, places = np.array(space.group("theta").bounds), np.concatenate(held)
+    bounds[places] = parameters.theta[places, None]
+    return replace(start, space=space.with_group("theta", bounds=bounds))
 
 
 def within(space, parameters):

@@ -20,7 +20,7 @@ from .batch import first_batch, next_batch
 from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
-from .search_space import humble
+from .search_space import alike, humble
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
 from .wandering import STRAY, UNKNOWN_LEVEL, Level
 from .watch import UNWATCHED, Watch, quantiles
@@ -289,6 +289,7 @@ class Stream:
         posed = _of_so_many(_humble(problem), n_rows) if learns else problem
         if n_distinct(problem.rows) < least:  # as many as a line has numbers are on one
             posed = replace(posed, start=replace(posed.start, alternatives=()))
+        posed = _with_categories_alike(posed, weight)
         plan = self._plan(posed, 0, has_signal, 0.0)
         plan = replace(plan, earlier_theta=self.initial.theta)
         fitted, ones = first_batch(rows, plan)
@@ -320,7 +321,10 @@ class Stream:
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
         state, rows, weight = fitted.state, problem.rows, problem.rows.total_weight
-        plan = self._plan(problem, fitted.n_steps, state.has_signal, state.weight_learned)
+        ever = max(state.weight_seen + weight, state.n_rows)  # forgotten rows have taught, too
+        held = alike(problem.start, fitted.parameters, ever)
+        posed = replace(problem, start=held)
+        plan = self._plan(posed, fitted.n_steps, state.has_signal, state.weight_learned)
         if state.begins_anew:
             plan = replace(plan, restarts=plan.learns)
         plan = replace(plan, holds_noise=fitted.noise.differs, waiting=state.waiting)
@@ -351,6 +355,8 @@ class Stream:
             state = replace(state, bands=self._bands(state.bands, more, problem))
         more = with_spread_of_levels(more) if plan.learns else more
         start = fitted.start if fitted.parameters.has_features else more.start
+        if held is not problem.start:
+            start = replace(start, space=problem.start.space)
         return replace(more, start=start, state=state.with_band_share())
 
     def _measures_bands(self, fitted, problem):
@@ -409,6 +415,13 @@ class Stream:
             follows_units=self.follows_units,
             old_power=self.old_power,
         )
+
+
+def _with_categories_alike(problem, weight):
+    """Return the problem with what few rows can tell of categories, in every start; see `alike`."""
+    first = problem.start
+    every = [alike(one, one.parameters, weight) for one in (first, *first.alternatives)]
+    return replace(problem, start=replace(every[0], alternatives=tuple(every[1:])))
 
 
 def _same_start(posed, begun):

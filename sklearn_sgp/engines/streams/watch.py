@@ -93,8 +93,8 @@ class Gathered:
     distances, whitened : ndarray of shape (n, t)
         Residuals in predicted deviations, and whitened ones about the level, without their signs;
         NaN where there are none.
-    y : ndarray of shape (n, t)
-        Targets as they came.
+    y : ndarray of shape (n, t) or None
+        Targets as they came; None where it is not known, as in streams that were stored without it.
     alone : tuple of Alone
         Rows of short batches.
     """
@@ -104,7 +104,7 @@ class Gathered:
     information: np.ndarray
     distances: np.ndarray
     whitened: np.ndarray
-    y: np.ndarray
+    y: np.ndarray | None = None
     alone: tuple = ()
 
     def joined(self, other):
@@ -115,7 +115,7 @@ class Gathered:
             self.information + other.information,
             np.concatenate([self.distances, other.distances]),
             np.concatenate([self.whitened, other.whitened]),
-            np.concatenate([self.y, other.y]),
+            None if self.y is None or other.y is None else np.concatenate([self.y, other.y]),
             (*self.alone, *other.alone),
         )
 
@@ -180,7 +180,7 @@ class Gathered:
         days without rain say nothing of how much falls on others.
         """
         close = quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
-        return close & (_commonest_share(self.y) <= 0.5)
+        return close if self.y is None else close & (_commonest_share(self.y) <= 0.5)
 
 
 def near_others(ratio):
