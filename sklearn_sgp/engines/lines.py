@@ -57,9 +57,9 @@ def may_be_lines(rows, value, categorical=()):
     columns = _columns_of_lines(rows, categorical)
     if _are_few(columns):
         return False
-    reduced = _reduced(rows, columns)
+    reduced = _each_reduced(rows, columns)
     return all(
-        gains_enough(density(*reduced), value, len(rows))
+        gains_enough(sum(density(*part) for part in reduced), value, len(rows))
         for density in (_least_squares_density, _evidence)
     )
 
@@ -69,7 +69,9 @@ def explain_most(rows, value, categorical):
     levels, columns = _levels(rows, categorical), _columns_of_lines(rows, categorical)
     if _are_few(columns):
         return False
-    least, lines = (_evidence(*_reduced(rows, X)) for X in (levels, columns))
+    least, lines = (
+        sum(_evidence(*part) for part in _each_reduced(rows, X)) for X in (levels, columns)
+    )
     return gains_enough(lines, least + _MOST * (value - least), len(rows))
 
 
@@ -97,6 +99,17 @@ def _levels(rows, categorical):
 def gains_enough(value, before, n_rows):
     """Return whether a log density is larger by more than the BIC penalty of a parameter."""
     return bool(value - before > 0.5 * np.log(n_rows))
+
+
+def _each_reduced(rows, X):
+    """Return a list of what lines see of all targets, or of each where its precisions are its own.
+
+    See `_reduced`.
+    """
+    if np.ndim(rows.weight) < 2:
+        return [_reduced(rows, X)]
+    each = (rows.of_outputs(slice(own, own + 1)) for own in range(rows.weight.shape[1]))
+    return [_reduced(replace(one, weight=one.weight[:, 0]), X) for one in each]
 
 
 def _reduced(rows, X):

@@ -77,7 +77,7 @@ def _missed(problem, fitted, numbers):
     value = fitted.objective / (problem.rows.total_weight * rows.targets.shape[1])
     value += 0.5 * np.mean(np.log(variance))
     found = [_best_column(rows, numbers)]
-    if noise > _least(_pair_rows(rows), _ERRORS_OF_PAIRS):
+    if _least(_pair_rows(rows), _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
         found += _best_pair(_pair_rows(rows), np.unique(numbers))
     columns, explained, least = max(found, key=lambda one: one[1] - one[2])
     left = 1.0 - explained

@@ -10,16 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.rows import Rows
-from ..engines.base import Problem
+from .._linalg import NotPositiveDefiniteError
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
+from ..objectives.sites import UnboundedSitesError
 from ..optimize import time_shares
 from ..optimize.choices import compare
 from .far_targets import without_far_targets
+from .given_noise import NoiseFit
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
-from .own_errors import TURNS, OwnErrors
-from .row_noise import RowNoise, squared_errors
+from .own_errors import TURNS
+from .row_noise import RowNoise
 
 # Fits given the noise at most, and a gain of the bound, in nats a row, with which they end.
 _NOISE_ROUNDS, _LEAST_NOISE_GAIN = 6, 1e-3
@@ -72,57 +73,13 @@ def alternate_noise(problem, likelihood, learn):
         Its rows with the precisions that q(u) rests on.
     fitted : Fitted
         With the bound and the likelihood of function and noise.
-    first : _Fit
+    first : NoiseFit
         The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
     with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
         fit = ascent.run()
     return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
-
-
-class _Fit(NamedTuple):
-    """A problem with a given noise of each row, and what was learned from it."""
-
-    problem: Problem
-    learned: object
-
-    def gain_over(self, other):
-        """Return by how much its bound is higher; inf if there is no other."""
-        if other is None:
-            return np.inf
-        return self.learned.objective - other.learned.objective
-
-    def errors(self, places):
-        """Return expected squared errors of the rows at some places, of all for None."""
-        rows, settings = self.problem.rows, self.problem.settings
-        rows = rows if places is None else rows.select(places)
-        mean, variance = self.learned.predictor.training_moments(rows, places, settings.n_jobs)
-        noise_variance = self.learned.parameters.noise_variance
-        # a target is anywhere in the interval that was rounded: noise is not below that
-        variance = variance + self.problem.widths_of(places) ** 2 / 12.0
-        squares = squared_errors(rows, mean, variance, noise_variance)
-        return _Errors(rows, np.maximum(squares, self._least_square), places)
-
-    @property
-    def _least_square(self):
-        """The lower bound of the noise, in units of it: no row's noise is below that.
-
-        Where a function without noise is flat, errors have no lower end, and noise by them would be
-        less than rounding: 400 rows of a burst in the midst of zeros could not be factorised.
-        """
-        space, log_noise = self.learned.start.space, self.learned.parameters.log_noise
-        if not space.learns("log_noise"):
-            return 0.0
-        least = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
-        return np.exp(least - np.ravel(log_noise))
-
-    def others(self, errors):
-        """Return what all other rows say of those that some errors are of."""
-        (rows, _, places), n_jobs = errors, self.problem.settings.n_jobs
-        moments = self.learned.predictor.left_out(rows, places, n_jobs)
-        noise_variance = self.learned.parameters.noise_variance
-        return OwnErrors(*moments, self.problem.widths_of(places), rows, noise_variance)
 
 
 class _Effort(NamedTuple):
@@ -153,18 +110,6 @@ class _Effort(NamedTuple):
         return fit.learned.predictor.drawn(count, self.n_rows, problem.rng)
 
 
-class _Errors(NamedTuple):
-    """Expected squared errors (n, t) of rows, and the places of these; None for all rows."""
-
-    rows: Rows
-    squares: np.ndarray
-    places: np.ndarray | None
-
-    @property
-    def of_all(self):
-        return self.places is None
-
-
 class _CoordinateAscent:
     """Fit the function given its noise, and update the noise given the function, by turns.
 
@@ -182,7 +127,7 @@ class _CoordinateAscent:
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
     def run(self):
-        """Return the `_Fit` with the highest bound."""
+        """Return the `NoiseFit` with the highest bound."""
         first, update, errors, begun = self._begun()
         if not _differs(update):
             return first
@@ -194,7 +139,10 @@ class _CoordinateAscent:
         for count in range(1, n_rounds + 1):
             if fit is first and self.trace.clock.left() <= 0.0:
                 break
-            fit = self._fit_given(fit, update, errors, learns=count <= _LEARNING_ROUNDS)
+            try:
+                fit = self._fit_given(fit, update, errors, learns=count <= _LEARNING_ROUNDS)
+            except NotPositiveDefiniteError:  # precisions too far apart for floating point
+                break
             if not _is_comparable(fit, first):
                 break
             gain = fit.gain_over(best)
@@ -204,13 +152,16 @@ class _CoordinateAscent:
             begun = self._begin_round()
             update, errors = self._next_update(fit, update, errors)
         if best is None or best is first:
-            return self._without_rounds(first, fit.problem, update, errors)
+            try:
+                return self._without_rounds(first, fit.problem, update, errors)
+            except UnboundedSitesError:  # errors too far apart for a log noise
+                return first
         return best
 
     def _first_fit(self, problem):
         """Fit with the same noise everywhere."""
         with _share(self.trace, time_shares.EQUAL_NOISE):
-            self.first = _Fit(problem, self.learn(problem))
+            self.first = NoiseFit(problem, self.learn(problem))
         self.effort = _Effort.of(self.first)
         return self.first
 
@@ -223,17 +174,21 @@ class _CoordinateAscent:
         without these rows is no way to that of all: 500 rows of speech had 2.4 times the errors of
         Gaussian noise.
         """
+        trace, given = self.trace, self.trace.start
         first = self._first_fit(without_far_targets(self.problem))
         begun = self._begin_round()
         update, errors = self._first_update(first)
-        if first.problem is self.problem or _have_tails(self.candidates):
+        believes_all = first.problem is self.problem or _have_tails(self.candidates)
+        has_time = not (self._is_over(first) or first.learned.cut_by == "max_time")
+        if believes_all or not has_time:
             return first, update, errors, begun
         self.problem.rng.set_state(self.drawn)
+        found, trace.start = trace.start, given  # each fit may come to a start of its own
         plain = self._first_fit(self.problem)
         other = self._first_update(plain)
         if not _differs(update) or _score(plain, *other) > _score(first, update, errors):
             return plain, *other, begun
-        self.first = first
+        self.first, trace.start = first, found
         return first, update, errors, begun
 
     def _begin_round(self):
@@ -249,7 +204,7 @@ class _CoordinateAscent:
         iterations = self.effort.iterations if learns else 0
         problem = _given(self.problem, fit.learned, update, iterations)
         self.problem.rng.set_state(self.drawn)  # the same groups of rows
-        return _Fit(problem, self.learn(problem).with_noise(update.noise))
+        return NoiseFit(problem, self.learn(problem).with_noise(update.noise))
 
     def _next_update(self, fit, update, errors):
         """Return the `Update` given another function, and its errors.
@@ -270,10 +225,14 @@ class _CoordinateAscent:
     def _ends(self, fit, gain, begun):
         """Return True if there is no time for another round, or nothing to gain by it."""
         clock = self.trace.clock
-        if self.trace.stopped or fit.learned.interrupted:
+        if self._is_over(fit):
             return True
         is_short = clock.left() < clock.elapsed() - begun
         return is_short or gain < _LEAST_NOISE_GAIN * self.problem.rows.total_weight
+
+    def _is_over(self, fit):
+        """Return whether somebody, or the clock, has ended all."""
+        return self.trace.stopped or fit.learned.interrupted or self.trace.clock.left() <= 0.0
 
     def _without_rounds(self, first, problem, update, errors):
         """Return the first fit with noise of each row, where there is no time to go on from it.

@@ -198,7 +198,9 @@ class PredictiveDistribution:
         columns, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         slope = np.broadcast_to(self._targets.log_slope(columns), columns.shape)
         log_density = log_density + slope.reshape(shape)
-        is_atom = (columns == self._targets.lowest).reshape(shape)
+        # at infinity the slope of a warp may be infinite, too
+        log_density = np.where(np.isinf(columns).reshape(shape), -np.inf, log_density)
+        is_atom = self._is_atom(columns).reshape(shape)
         if not is_atom.any():
             return log_density
         return np.where(is_atom, np.log(np.maximum(self.cdf(y), _TINY)), log_density)
@@ -265,7 +267,7 @@ class PredictiveDistribution:
         y, shape = self._broadcast(np.asarray(y, dtype=np.float64))
         targets = self._targets
         # a lowest target is learned as one value, and has the probability of all up to others
-        scaled = targets.scaled(np.where(y == targets.lowest, np.nextafter(y, np.inf), y))
+        scaled = targets.scaled(np.where(self._is_atom(y), np.nextafter(y, np.inf), y))
         mean, variance = self._latent_at(shape)
         noise, result = self._noise_at(shape), np.empty(scaled.shape)
         for own, one, own_noise in each_output(self._likelihood, noise, targets.n_outputs):
@@ -273,6 +275,10 @@ class PredictiveDistribution:
             # a log density has lost its last axis
             result[:, own] = getattr(one, method)(*at).reshape(-1, 1)
         return np.where(y < targets.lowest, below, result).reshape(shape)
+
+    def _is_atom(self, columns):
+        """Return whether values are the lowest target, where there is one."""
+        return np.isfinite(columns) & (columns == self._targets.lowest)
 
     def _broadcast_shape(self, shape):
         """Return the shape that values of a shape and the predictions broadcast to, or None."""

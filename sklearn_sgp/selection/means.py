@@ -57,7 +57,14 @@ def best_mean(y, weight, own, cut, reference, is_learned=False):
         distribution within the range of the training targets, and that of the reference.
     is_learned : bool
         Whether the reference's kernel has been learned for it.
+
+    Returns
+    -------
+    choice : MeanChoice
+        The own mean where there are no rows that judge.
     """
+    if len(y) == 0:
+        return MeanChoice(1.0, False)
     is_cut = bool(_square(y, weight, cut) < _square(y, weight, own))
     own = cut if is_cut else own
     share = _best_share(y, weight, own, reference)
@@ -72,6 +79,8 @@ def best_mean(y, weight, own, cut, reference, is_learned=False):
 
 def costs_mean(y, weight, own, reference):
     """Return whether the distribution's own mean is off, or has 1 % larger roots of squares."""
+    if len(y) == 0:
+        return False
     if _is_off(y, weight, own, reference):
         return True
     return _square(y, weight, own) > _LARGEST_RATIO**2 * _square(y, weight, reference)

@@ -64,6 +64,15 @@ def test_noise_alone_is_left_alone(kind):
     assert model.predict(X).std() < 0.3
 
 
+@pytest.mark.filterwarnings("ignore")  # of iterations that end early
+@pytest.mark.parametrize("n", [1, 2])
+def test_rows_too_few_for_neighbours(n):
+    rng = np.random.RandomState(0)
+    X, y = 3.0 * rng.uniform(size=(n, 10)), np.arange(float(n))
+    model = SVGPRegressor(inducing="fourier", n_inducing=8, max_iter=5, random_state=1)
+    assert np.isfinite(model.fit(X, y).predict(X)).all()  # one row was an IndexError
+
+
 def test_a_given_kernel_is_learned_as_it_is(monkeypatch):
     X, y = waves(150, 8, 6)
     kernel = RBF(np.ones(8))

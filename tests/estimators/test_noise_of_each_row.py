@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -305,3 +306,51 @@ def test_a_burst_amid_nothing_can_be_factorised():
     X, y, X_new, y_new = burst(400, 2)
     model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
     assert np.std(model.predict(X_new) - y_new) < 0.01  # was an error
+
+
+@pytest.mark.filterwarnings("ignore")  # of bands
+@pytest.mark.parametrize(("n", "seed"), [(150, 2), pytest.param(200, 6, marks=pytest.mark.slow)])
+def test_bursts_that_ended_in_errors(n, seed):
+    """Two starts, no row that judges, and errors too far apart for a log noise."""
+    X, y, *_ = burst(n, seed)
+    model = SVGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.99  # StopIteration, ZeroDivisionError, IllConditionedError
+
+
+def count_first_fits(monkeypatch, learn_as=lambda learned: learned, stops=False):
+    """Count fits with equal noise of a burst, as `learn_as` tells how they ended."""
+    counted, own = [], alternation._CoordinateAscent._first_fit
+
+    def first_fit(ascent, problem):
+        fit = own(ascent, problem)
+        counted.append(problem)
+        ascent.trace.stopped = stops
+        return fit._replace(learned=learn_as(fit.learned))
+
+    monkeypatch.setattr(alternation._CoordinateAscent, "_first_fit", first_fit)
+    X, y, *_ = burst(150, 3)
+    AnytimeSGPRegressor(likelihood="heteroscedastic", random_state=0).fit(X, y)
+    return len(counted)
+
+
+@pytest.mark.filterwarnings("ignore")  # of what is cut short
+@pytest.mark.parametrize(
+    ("ends", "n_fits"),
+    [
+        ({}, 2),
+        ({"stops": True}, 1),
+        ({"learn_as": lambda learned: replace(learned, cut_by="max_time")}, 1),
+    ],
+)
+def test_a_fit_that_was_ended_is_the_only_one(ends, n_fits, monkeypatch):
+    """Targets far from all others ask for another fit; not after the end."""
+    assert count_first_fits(monkeypatch, **ends) == n_fits
+
+
+@pytest.mark.parametrize("kind", [AnytimeSGPRegressor, SVGPRegressor])
+def test_far_targets_of_one_of_two_outputs(kind):
+    """Rows have precisions of each output, and lines are tried of each by its own."""
+    X, y, *_ = burst(150, 0)
+    Y = np.column_stack([y, np.sin(6.0 * X[:, 0]) + 0.1 * np.cos(1e4 * X[:, 0])])
+    model = kind(likelihood="heteroscedastic", random_state=0, n_inducing=20).fit(X, Y)
+    assert np.var(model.predict(X)[:, 1] - Y[:, 1]) < 0.05 * np.var(Y[:, 1])

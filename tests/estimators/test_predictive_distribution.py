@@ -56,6 +56,14 @@ def test_far_tails_keep_their_digits(toy):
     assert_allclose(ours.sf(mean + 20 * std), stats.norm.sf(20.0), rtol=1e-9)
 
 
+@pytest.mark.parametrize("likelihood", ["gaussian", "student_t", "heteroscedastic"])
+def test_no_density_at_infinity(likelihood, toy):
+    """Where there is no lowest target -inf is none."""
+    ours = fitted(*toy, likelihood).predict_distribution(toy[0][:3])
+    assert_array_equal(ours.logpdf([[-np.inf], [np.inf]]), -np.inf)  # the first was log(tiny)
+    assert_allclose(ours.cdf([[-np.inf], [np.inf]]), [[0.0] * 3, [1.0] * 3])
+
+
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_levels_of_their_own(likelihood, toy):
     """ppf takes a level for each row, and its column k is that of predict_quantiles."""
