@@ -95,6 +95,10 @@ class Choices:
         own = {"kernel": kernel, "noise_variance": noise, "optimize_inducing": False}
         return replace(self, **own, has_default_kernel=True)
 
+    def seeing_more_rows(self):
+        """Return the same where more rows than the first come later."""
+        return replace(self, kernel_set=replace(self.kernel_set, sees_more_rows=True))
+
     @property
     def has_features(self):
         """True if Fourier features take the place of inducing inputs."""

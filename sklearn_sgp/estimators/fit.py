@@ -39,6 +39,8 @@ class Fit:
     engine : Engine
     problem : Problem
     fitted : Fitted
+    is_batch : bool
+        Whether it is the first of several batches, each of which kernel and noise are learned from.
     with_equal_noise : object
         The problem with the same noise for all rows, before row noise, and what was learned of it.
     """
@@ -58,13 +60,14 @@ class Fit:
     places: np.ndarray | None = None
     with_equal_noise: object = None
     offset: np.ndarray | None = None
+    is_batch: bool = False
 
     @classmethod
-    def of(cls, inputs, y, weight):
+    def of(cls, inputs, y, weight, is_batch=False):
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""
         X, labels, offset = inputs[:3]
         n_samples = count_samples(X, weight)
-        return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset)
+        return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset, is_batch=is_batch)
 
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.

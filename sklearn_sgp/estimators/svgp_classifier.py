@@ -355,7 +355,7 @@ class SVGPClassifier(SGPClassifier):
             fit = collections.labels_of(self, X, y, sample_weight)
         else:
             checked = checked_labels(self, X, y, sample_weight, reset=True, classes=classes)
-            fit = Fit.of(*rows_of_weight(*checked))
+            fit = Fit.of(*rows_of_weight(*checked), is_batch=is_batch)
             X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_classifier(self, previous, classes)
         if fit.y is None:

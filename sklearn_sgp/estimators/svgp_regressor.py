@@ -420,7 +420,8 @@ class SVGPRegressor(SGPRegressor):
         if any_collection(X, y, sample_weight) and not is_batch:
             fit = collections.numbers_of(self, X, y, sample_weight)
         else:
-            fit = Fit.of(*checked_numbers(self, X, y, sample_weight, reset=True))
+            checked = checked_numbers(self, X, y, sample_weight, reset=True)
+            fit = Fit.of(*checked, is_batch=is_batch)
             X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_regressor(self, previous, fit.y is None)
         if fit.y is None:

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
     StreamingSGPClassifier,
     StreamingSGPRegressor,
+    SVGPClassifier,
     SVGPRegressor,
 )
 from sklearn_sgp.data.categories import InputColumns
@@ -65,6 +67,22 @@ def test_the_first_rows_of_a_stream_do_not_decide_for_those_to_come():
     assert all(np.ptp(factor[:, 0]) == 0.0 for factor in factors_of(labels))
     labels.partial_fit(X[120:500], f[120:500] > 0.0)
     assert any(np.ptp(factor[:, 0]) > 0.0 for factor in factors_of(labels))
+
+
+def test_a_first_batch_does_not_decide_what_categories_share():
+    """With partial_fit of inducing inputs the kernel is learned from each batch, and so is F."""
+    X, y = levels(300, 40)
+    options = {"categorical_features": [2], "n_inducing": 20, "max_iter": 2, "random_state": 0}
+    for model, target in ((SVGPRegressor(**options), y), (SVGPClassifier(**options), y > 0.0)):
+        whole = set(map(str, _fixed_factors(model.fit(X[:120], target[:120]))))
+        assert whole == {"fixed"}
+        batch = clone(model).partial_fit(X[:120], target[:120])
+        assert "fixed" not in map(str, _fixed_factors(batch))
+
+
+def _fixed_factors(model):
+    parameters = model.kernel_.get_params()
+    return [v for name, v in parameters.items() if name.endswith("factor_bounds")]
 
 
 def test_few_rows_by_weight():
