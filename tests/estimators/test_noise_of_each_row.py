@@ -301,6 +301,7 @@ def test_a_function_that_swings_most_where_few_rows_are():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Intervals of 90%")  # no band is right for both parts
 def test_a_burst_amid_nothing_can_be_factorised():
     """Where a function without noise is flat no row's noise is below the bound of all."""
     X, y, X_new, y_new = burst(400, 2)
