@@ -77,8 +77,9 @@ def _missed(problem, fitted, numbers):
     value = fitted.objective / (problem.rows.total_weight * rows.targets.shape[1])
     value += 0.5 * np.mean(np.log(variance))
     found = [_best_column(rows, numbers)]
-    if _least(_pair_rows(rows), _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
-        found += _best_pair(_pair_rows(rows), np.unique(numbers))
+    some = rows.fixed_subset(_PAIR_ROWS)
+    if _least(some, _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
+        found += _best_pair(some, np.unique(numbers))
     columns, explained, least = max(found, key=lambda one: one[1] - one[2])
     left = 1.0 - explained
     if not explained > least:
@@ -96,10 +97,6 @@ def _best_column(rows, numbers):
     explained = _explained_by_columns(np.asarray(rows.X, dtype=np.float64), rows.targets)
     column = int(max(numbers, key=explained.__getitem__))
     return (column,), explained[column], _least(rows, _STANDARD_ERRORS)
-
-
-def _pair_rows(rows):
-    return rows.fixed_subset(_PAIR_ROWS)
 
 
 def _best_pair(rows, numbers):
@@ -128,7 +125,7 @@ def _explained_by_columns(X, y):
     """
     order = np.random.RandomState(0).permutation(len(X))  # of rows with equal values
     X, y = X[order], y[order]
-    total = 2.0 * ((y - y.mean(axis=0)) ** 2).sum() or 1.0
+    total = _unexplained(y)
     steps = (np.diff(y[np.argsort(column, kind="stable")], axis=0) for column in X.T)
     return np.array([1.0 - (step**2).sum() / total for step in steps])
 
@@ -137,5 +134,9 @@ def _explained_by_nearest(X, y):
     """Return the share of the variance of y that the nearest other row explains."""
     _, near = cKDTree(X).query(X, k=2)
     other = np.where(near[:, 1] == np.arange(len(X)), near[:, 0], near[:, 1])
-    total = 2.0 * ((y - y.mean(axis=0)) ** 2).sum() or 1.0
-    return 1.0 - ((y - y[other]) ** 2).sum() / total
+    return 1.0 - ((y - y[other]) ** 2).sum() / _unexplained(y)
+
+
+def _unexplained(y):
+    """Return what squared differences of targets of pure noise add up to, about; positive."""
+    return 2.0 * ((y - y.mean(axis=0)) ** 2).sum() or 1.0

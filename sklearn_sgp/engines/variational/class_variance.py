@@ -202,15 +202,19 @@ class VarianceSearch:
 
     def score(self, best):
         """Return the `Score` of all labels that are held out, at the temperature of the first."""
-        likelihood = best.left_out.calibrated()
-        left_out = self.every.judged(best.parameters, likelihood).left_out
-        return Score(left_out.log_probabilities(likelihood.temperature), left_out.weight)
+        return self._held_out(best)[1]
 
     def tells_little(self, best):
         """Return whether these labels are hardly more probable than by how many there are."""
-        left_out = self.every.judged(best.parameters, self.problem.start.likelihood).left_out
-        of_class = np.bincount(left_out.place, left_out.weight)
-        return explains_little_of(of_class, self.score(best).mean)
+        left_out, score = self._held_out(best)
+        return explains_little_of(np.bincount(left_out.place, left_out.weight), score.mean)
+
+    def _held_out(self, best):
+        """Return all labels that are held out, and their `Score`; see `score`."""
+        likelihood = best.left_out.calibrated()
+        left_out = self.every.judged(best.parameters, likelihood).left_out
+        log_p = left_out.log_probabilities(likelihood.temperature)
+        return left_out, Score(log_p, left_out.weight)
 
     def _unless_worse(self, best, scaled):
         """Return what few inducing inputs have found, unless it is surely worse by all of them."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._linalg import product
-from ._leaves import Leaf, leaves
+from ._leaves import Leaf, leaves, on_and_above
 from ._lines import _MOST_SCALES
 
 
@@ -125,7 +125,7 @@ class Directions(Leaf):
         for rows, _, place in groups:
             inputs, part = seen[rows], np.zeros((len(rows), self.n_directions))
             cotangent = np.zeros((len(rows), len(rows)))
-            cotangent[np.tri(len(rows), dtype=bool).T] = G[place]
+            cotangent[on_and_above(len(rows))] = G[place]
             cotangent += cotangent.T.copy()  # twice that of each entry, as both inputs are rows
             self.child.block_vjp(p, inputs, inputs, cotangent, ignored, part, True)
             np.add.at(in_seen, rows, part)

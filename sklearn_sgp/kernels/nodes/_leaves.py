@@ -64,7 +64,7 @@ class Leaf:
             if place.start == place.stop:
                 continue  # a user's kernel may refuse inputs without rows
             block = self.block(p, Z[rows], X[columns], direct=groups.upper)
-            out[place] = block[_on_and_above(len(rows))] if groups.upper else block.ravel()
+            out[place] = block[on_and_above(len(rows))] if groups.upper else block.ravel()
         return out
 
     def triangles(self, p, X, groups):
@@ -79,11 +79,11 @@ class Leaf:
             if place.start == place.stop:
                 continue
             inputs, of_block = X[rows], np.zeros((len(rows), len(rows)))
-            of_block[_on_and_above(len(rows))] = G[place]
+            of_block[on_and_above(len(rows))] = G[place]
             self.block_vjp(p, inputs, inputs.copy(), of_block, grad, None)
 
 
-def _on_and_above(n):
+def on_and_above(n):
     """Return a mask of the entries of an (n, n) array on its diagonal or above it."""
     return np.tri(n, dtype=bool).T
 
