@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -146,12 +148,27 @@ def run_one(name, context):
     return {"values": {}, "errors": {}, "peers": {}, **found, **record}, failed
 
 
+def records(names, context):
+    """Yield the record of each experiment, and whether it failed: in turn, toys side by side."""
+    if not context.smoke:
+        yield from (run_one(name, context) for name in names)
+        return
+
+    def alone(name):  # files of its own: another may be writing those of the same name
+        folder = context.folder / name
+        folder.mkdir()
+        return run_one(name, replace(context, folder=folder, notes=[], calls=[]))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(alone, names)
+
+
 def run(names, context, results, path):
     """Run experiments, and store the results after each; whether one of them failed."""
-    any_failed = False
+    any_failed, measured = False, records(names, context)
     for name in names:
         print(f"{name} ...", end=" ", flush=True)
-        record, failed = run_one(name, context)
+        record, failed = next(measured)
         shared = {key: results["run"][key] for key in report.KEYS}
         results["experiments"][name] = {**shared, **record}
         any_failed |= failed
