@@ -8,7 +8,6 @@ itself where categories gain nothing.
 """
 
 import time
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -392,18 +391,18 @@ def probed(task, sample, parameters, budget):
     is_given = part is None or "theta" not in start.with_default_bounds
     if is_given or not sample.is_first or seconds <= 0:
         return None
-    limit, (variance, scales), some = time.perf_counter() + seconds, part, copy(sample)
-    some.n_groups = sample.fewer(_PROBE_EVERY)
+    limit, (variance, scales) = time.perf_counter() + seconds, part
+    few = sample.near.fewer(_PROBE_EVERY)
     begin = parameters.theta.copy()
     half = 0.5 * (np.exp(begin[variance]) + parameters.noise_variance)
     begin[variance], begin[scales] = np.log(np.mean(half)), start.parameters.theta[scales]
     begins = parameters.with_values(log_noise=np.log(half))
     theta, value = far_steps(
-        lambda theta: some.value(task, begins.with_values(theta=theta)).mean,
+        lambda theta: sample.value(task, begins.with_values(theta=theta), few).mean,
         begin, scales, np.log(_SHORTER), _LEAST_SWEEP_GAIN, _PROBE_SWEEPS,
         lambda: time.perf_counter() < limit,
     )  # fmt: skip
-    promises = value >= some.value(task, parameters).mean - _PROMISING
+    promises = value >= sample.value(task, parameters, few).mean - _PROMISING
     sample.ahead.probed()
     if not promises:
         return None

@@ -12,17 +12,14 @@ tails, the kernel is learned without these first.
 """
 
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import blas_threads_for
-from ...data.column_spread import column_mean_std
 from ...data.rows import ConditionedRows
 from ...data.winsorize import with_light_tails
-from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
@@ -31,11 +28,12 @@ from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import ITERATIONS, PASSES
 from ...optimize.stochastic import ascend_in_passes
-from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
+from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
 from .hyperparameters import lbfgs_options
+from .near_groups import GROUP_SIZE, NEIGHBORS, NearGroups
 from .pace import LEAST_GROUPS, Ahead, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
@@ -50,8 +48,6 @@ _LARGEST_EXACT, _EXACT_EVALUATIONS = 1536, 100
 # 3 to 5 categories half lose. Nor do length scales need such a judge (32 draws of 60 to 160 rows
 # from four tables of 26 to 60 columns).
 _MANY_NUMBERS, _JUDGING_SHARE = 32, 0.25
-# Rows of a group, and rows around it that it is conditioned on.
-GROUP_SIZE, NEIGHBORS = 50, 100
 # Learning goes on with so many neighbours. Some structure shows at no smaller size: delays of
 # 200,000 flights have RMSE 0.935 sd and -1.341 nats with 100 neighbours, 0.886 and -1.189 with 250.
 MORE_NEIGHBORS = 250
@@ -59,8 +55,6 @@ MORE_NEIGHBORS = 250
 # was learned with errors twice as large in four of four draws; six tables of 2,000 to 5,000 rows
 # had 0.002 nats less in the mean and took 1.1 to 1.5 times as long.
 _GROUPS_OF_A_STEP = 4
-# One group in so many besides is of so many rows from anywhere, which know what is smooth and wide.
-WIDE_EVERY, WIDE_SIZE = 40, 400
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
 _LARGEST_LOG_MOVE, _AT_REACH = 3.0, 1e-6
@@ -80,8 +74,7 @@ def learn_from_near_rows(problem, budget):
         See `engines.base.Fitted`.
     """
     sample, cut_by = CompositeLearning(problem), None
-    if not sample.has_time(problem.start.parameters, budget):
-        sample.whole = False
+    sample.limit(problem.start.parameters, budget)
     with blas_threads_for(len(sample.rows) if sample.whole else 0):
         starts = _starts(problem, sample)
         if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
@@ -115,9 +108,9 @@ def _from_best(problem, sample, start, parameters, value, budget):
     else:
         parameters, more, cut_by = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
-        sample.rows, start = problem.rows, above_repeats(start, problem.rows)
+        start = above_repeats(start, problem.rows)
         task = task_of(problem, start)
-        parameters, last, cut_by = sample.learn_further(task, parameters, budget)
+        parameters, last, cut_by = sample.learn_with_tails(task, parameters, budget)
         more += last
     sample.ahead.learned()
     if not (sample.whole or problem.is_interim or sample.has_labels):
@@ -139,23 +132,26 @@ class CompositeLearning:
 
     def __init__(self, problem):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
-        self.rows, n_rows = problem.rows, len(problem.rows)
+        rows, n_rows = problem.rows, len(problem.rows)
         self.is_exact = problem.inputs_are_rows
         self.begins = not (problem.is_interim or self.has_labels)
         if self.begins and n_rows > LARGEST_WHOLE:
-            self.rows = with_light_tails(problem.rows)
+            rows = with_light_tails(problem.rows)
         # light tails are for the kernel, and what is left to learn then takes other groups to judge
-        needs_groups = self.has_labels or self.rows is not problem.rows
+        needs_groups = self.has_labels or rows is not problem.rows
         self.whole = n_rows <= (LARGEST_WHOLE if needs_groups else _LARGEST_EXACT)
         self.held_out = None  # rows to learn from and rows that judge
-        self.n_groups = max(LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
-        self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
-        self.test_seed = problem.rng.randint(2**31)
-        self.n_tests, self.n_neighbors = None, NEIGHBORS
+        self.near = NearGroups.of_density(problem, rows)
+        self.n_tests = None
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
         self.n_jobs, self.seconds_of_pass = problem.settings.n_jobs, 0.0
         has_passes = not (self.whole or self.has_labels) and problem.start.likelihood.conjugate
-        self.ahead = Ahead(problem.trace, self.rows, has_passes)
+        self.ahead = Ahead(problem.trace, rows, has_passes)
+
+    @property
+    def rows(self):
+        """Rows that are learned from."""
+        return self.near.rows
 
     @property
     def is_first(self):
@@ -168,14 +164,14 @@ class CompositeLearning:
         return (AllRows if self.whole else Labels if self.has_labels else Numbers)(self)
 
     @property
-    def group_rows(self):
-        """Rows of a group, with those around it."""
-        return GROUP_SIZE + self.n_neighbors
+    def later(self):
+        """Groups once learning goes on, with more rows around them."""
+        return self.near.around(self.more_neighbors)
 
-    @property
-    def largest_group_rows(self):
-        """Rows of a group once learning goes on, with those around it."""
-        return GROUP_SIZE + self.more_neighbors
+    def limit(self, parameters, budget):
+        """Learn from groups where the exact process of all rows takes too long."""
+        if not self.has_time(parameters, budget):
+            self.whole = False
 
     def has_time(self, parameters, budget):
         """Return whether the exact process of all rows is affordable, where it is learned from."""
@@ -195,59 +191,52 @@ class CompositeLearning:
         if not budget.is_limited or self.whole or self.has_labels:
             return
         begin = time.perf_counter()
-        with self._near(self.more_neighbors):
-            groups = self.groups(parameters)
-            draw = (time.perf_counter() - begin) / len(groups)
-            each = draw + seconds_of_group(groups, parameters, self.n_jobs)
-        of_trial = ((GROUP_SIZE + NEIGHBORS) / (GROUP_SIZE + self.more_neighbors)) ** 3
+        groups = self.later.draw(parameters, self.rng)
+        draw = (time.perf_counter() - begin) / len(groups)
+        each = draw + seconds_of_group(groups, parameters, self.n_jobs)
+        of_trial = (self.near.group_rows / self.later.group_rows) ** 3
         work = Numbers(self).work(n_starts, of_trial)
-        self.n_groups = max(LEAST_GROUPS, count_within(self.n_groups, budget.left(), work * each))
-        self.seconds_of_pass = self.n_groups * each
-
-    @contextmanager
-    def _near(self, n_neighbors):
-        """Draw groups around which there are so many rows."""
-        before, self.n_neighbors = self.n_neighbors, n_neighbors
-        yield
-        self.n_neighbors = before
+        count = max(LEAST_GROUPS, count_within(self.near.count, budget.left(), work * each))
+        self.near, self.seconds_of_pass = replace(self.near, count=count), count * each
 
     def hold_out(self):
         """Leave rows out that judge, where all would be one group."""
         n_rows = len(self.rows)
         judges = int(_JUDGING_SHARE * n_rows)
         if self.whole and judges and not self.has_labels:
-            order = np.random.RandomState(self.test_seed).permutation(n_rows)
+            order = self.near.judging_rng.permutation(n_rows)
             self.held_out = order[judges:], order[:judges]
 
-    def groups(self, parameters, rng=None, count=None):
-        """Draw groups of rows that are near at these length scales, and wide ones."""
-        if self.whole:
-            rows = self.rows
-            return [whole_group(rows if self.held_out is None else rows.select(self.held_out[0]))]
-        scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
-        count = count or self.n_groups
-        near = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.n_neighbors, rng)
-        # those of labels are as large as the other groups, with which their defaults were chosen
-        size = GROUP_SIZE + NEIGHBORS if self.has_labels else WIDE_SIZE
-        return random_groups(self.rows, count // WIDE_EVERY, size, rng) + near
+    def groups(self, parameters, count=None):
+        """Draw groups to learn from."""
+        return self._drawn(self.near, parameters, self.rng, count)
 
-    def fewer(self, times):
-        """Return so many times fewer groups than learning draws, as far as that may be."""
-        return max(LEAST_GROUPS, self.n_groups // times)
+    def _drawn(self, near, parameters, rng, count=None):
+        if not self.whole:
+            return near.draw(parameters, rng, count)
+        rows = self.rows if self.held_out is None else self.rows.select(self.held_out[0])
+        return [whole_group(rows)]
 
-    def judging_groups(self, parameters):
+    def judging_groups(self, parameters, near=None):
         """Draw the groups that nothing is learned from."""
-        return self.groups(parameters, np.random.RandomState(self.test_seed))
+        return self._drawn(near or self.near, parameters, self.near.judging_rng)
 
-    def value(self, task, parameters):
+    def value(self, task, parameters, near=None):
         """Compute the log density of each row given those around it: `Score`.
 
         On groups that nothing is learned from, around the same rows whatever the parameters. Of
         labels it is the log probability of a row's class given all other rows of its group. What
         the user expects of parameters counts besides.
+
+        Parameters
+        ----------
+        task : Problem
+        parameters : Parameters
+        near : NearGroups or None
+            Other groups than those of now.
         """
         if self.held_out is None:
-            groups = self.judging_groups(parameters)
+            groups = self.judging_groups(parameters, near)
         else:
             groups = [ConditionedRows(self.rows, (self.held_out,))]
         try:
@@ -290,9 +279,8 @@ class CompositeLearning:
 
     def leaving_out(self, parameters, likelihood, n_rows, seconds=np.inf):
         """Return a function of parameters that does the same, for the groups of some."""
-        scale, count = nearness_scales(parameters.kernel, self.std), -(-n_rows // GROUP_SIZE)
-        rng = np.random.RandomState(self.test_seed)
-        groups = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.more_neighbors, rng)
+        rng, count = self.near.judging_rng, -(-n_rows // GROUP_SIZE)
+        groups = self.later.draw_near(parameters, rng, count)
         groups = groups[: self._tests_within(groups, parameters, likelihood, seconds)]
         evidence = CompositeLikelihood(groups, self.n_jobs)
         return lambda changed: LeftOutClasses.of_groups(evidence, changed, likelihood)
@@ -319,16 +307,11 @@ class CompositeLearning:
         as the rounds that follow.
         """
         self.ahead.finalist()
-        value = self._value_of_round(task, parameters)
+        value = self.value(task, parameters, self.later)
         most, seconds = min(FIRST_PASSES, task.settings.max_iter), limit - time.perf_counter()
         learned, n_iter, _ = self.way.round(task, parameters, most, RATE, seconds, budget)
-        after = self._value_of_round(task, learned)
+        after = self.value(task, learned, self.later)
         return self._kept(parameters, value, learned, n_iter, after)
-
-    def _value_of_round(self, task, parameters):
-        """Return the score around as many rows as a round has."""
-        with self._near(self.more_neighbors):
-            return self.value(task, parameters)
 
     def round(self, task, parameters, value, most, rate, seconds, budget):
         """Do the same where the score before it is known; say what cut it short, too."""
@@ -342,14 +325,15 @@ class CompositeLearning:
             return learned, n_iter, after
         return parameters, n_iter, value
 
-    def learn_further(self, task, parameters, budget):
+    def learn_with_tails(self, task, parameters, budget):
         """Learn the noise, then in rounds, of targets that had no tails until then."""
+        self.near = replace(self.near, rows=task.rows)
         n_iter, space, limit = 0, task.space.only("log_noise"), task.settings.max_iter
         if space.groups:
             of_noise = replace(task, start=replace(task.start, space=space))
             groups, iterations = self.groups(parameters), min(TRIAL_ITERATIONS, limit)
             parameters, n_iter, _ = self.ascend(
-                of_noise, groups[-self.n_groups :], parameters, iterations, budget.left(), budget
+                of_noise, groups[-self.near.count :], parameters, iterations, budget.left(), budget
             )
         parameters, more, cut_by = self.learn(task, parameters, None, budget)
         return parameters, n_iter + more, cut_by
@@ -358,7 +342,7 @@ class CompositeLearning:
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
         if budget.left() <= 0.0:
             return parameters, 0, "max_time"
-        self.n_neighbors = self.more_neighbors
+        self.near = self.later
         if value is None:
             value = self.value(task, parameters)
 
@@ -388,8 +372,8 @@ class CompositeLearning:
         n_passes : int
         cut_by : str or None
         """
-        count = self.fewer(every)
-        size = self.group_rows
+        near = self.near.fewer(every)
+        count, size = near.count, near.group_rows
         steps = self.ahead.steps(PASSES, n_passes, self.ahead.seconds_of(count, size))
         self._tell(task, count * size, steps)
 
@@ -397,7 +381,7 @@ class CompositeLearning:
             groups = []
             while len(groups) < count:  # few rows have few groups at a time
                 groups += self.groups(now, count=count)
-            order = self.rng.permutation(len(groups))[: count + count // WIDE_EVERY]
+            order = self.rng.permutation(len(groups))[: count + near.wide(count)]
             n_steps = max(1, len(order) // _GROUPS_OF_A_STEP)
             seen = sum(groups[i].total_weight for i in order)
             scale = self.rows.total_weight * n_steps / seen
@@ -419,9 +403,9 @@ class CompositeLearning:
     def affordable(self, parameters, n_evaluations, seconds, budget):
         """Return how many groups can be evaluated so often in some seconds."""
         if not budget.is_limited:
-            return self.n_groups
+            return self.near.count
         each = seconds_of_group(self.groups(parameters), parameters, self.n_jobs)
-        return max(LEAST_GROUPS, count_within(self.n_groups, seconds, n_evaluations * each))
+        return max(LEAST_GROUPS, count_within(self.near.count, seconds, n_evaluations * each))
 
     def ascend(self, task, groups, parameters, max_iter, seconds, budget, goes_on=False):
         """Follow the density of some groups by L-BFGS, scaled to all rows.
@@ -435,7 +419,7 @@ class CompositeLearning:
         scale = self.rows.total_weight / evidence.weight
         n_rows = sum(len(piece) for piece in groups)
         seconds_each = sum(self.ahead.seconds_of(1, len(piece.rows)) for piece in groups)
-        kind = self.n_neighbors, n_rows  # groups are of different sizes
+        kind = self.near.n_neighbors, n_rows  # groups are of different sizes
         n_iter, deadline = 0, time.perf_counter() + seconds
         while True:
             begin, most = parameters.theta, max_iter - n_iter

@@ -22,7 +22,7 @@ from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...partitions.search import nearest_in_table
-from .composite_learning import CompositeLearning
+from .near_groups import NearGroups
 from .pace import LEAST_GROUPS, seconds_of_group
 
 # Rows whose nearest rows are looked at, and how many of these.
@@ -74,16 +74,16 @@ def with_honest_noise(problem, parameters, budget):
 def _density(share, problem, parameters, budget):
     """Return a function of parameters: the mean log density of a row given those around it."""
     rows, rng = _observed_once(problem.rows), deepcopy(problem.rng)  # no draw is taken away
-    sample = CompositeLearning(replace(problem, rows=rows, rng=rng, is_interim=True))
-    sample.whole, sample.n_groups = False, min(sample.n_groups, _JUDGING_GROUPS)
-    groups = sample.groups(parameters)
+    near = NearGroups.of_density(replace(problem, rows=rows, rng=rng))
+    groups = replace(near, count=min(near.count, _JUDGING_GROUPS)).draw(parameters, rng)
+    n_jobs = problem.settings.n_jobs
     if budget.is_limited:
-        each = seconds_of_group(groups, parameters, sample.n_jobs)
+        each = seconds_of_group(groups, parameters, n_jobs)
         count = count_within(len(groups), time_shares.JUDGING_NOISE * budget.left(), each)
         groups = groups[-max(LEAST_GROUPS, count) :]
     groups = _without_few_repeats(share, groups)
     if not share.is_own:
-        density = CompositeLikelihood(groups, sample.n_jobs)
+        density = CompositeLikelihood(groups, n_jobs)
         return lambda amount: density.value(share.moved(amount)) / density.weight
 
     def with_own_noise(amount):

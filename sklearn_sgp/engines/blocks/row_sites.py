@@ -28,7 +28,7 @@ from ...partitions.blocks import Blocks
 from ...partitions.neighbours import NearGroups
 from ...partitions.partition import KMeansTree
 from ...partitions.sampling import LARGEST_WHOLE
-from .composite_learning import GROUP_SIZE
+from .near_groups import GROUP_SIZE
 
 # Rows around a group of which the sites are found, those of the group among them.
 _AROUND = 300

@@ -12,18 +12,16 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
-from ...data.column_spread import column_mean_std
-from ...kernels._length_scales import nearness_scales
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes
-from ...partitions.sampling import LARGEST_WHOLE, random_groups, sampled_groups, whole_group
+from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .candidates import best_start, task_of, with_variational_start
-from .composite_learning import GROUP_SIZE, NEIGHBORS, WIDE_EVERY
 from .hyperparameters import lbfgs_options
+from .near_groups import NearGroups
 from .pace import LEAST_GROUPS
 from .ways import learn_in_rounds
 
@@ -92,20 +90,14 @@ class SiteLearning:
     def __init__(self, problem):
         self.rows, self.rng = problem.rows, problem.rng
         self.whole = len(problem.rows) <= LARGEST_WHOLE
-        self.n_groups = max(LEAST_GROUPS, problem.settings.init_size // GROUP_SIZE)
-        self.n_neighbors = NEIGHBORS
-        self.std = column_mean_std(problem.rows.X, problem.rows.observations)[1]
-        self.test_seed, self._judging = problem.rng.randint(2**31), {}
+        self.near, self._judging = NearGroups.of(problem), {}
         self._best = Score.none()  # of the trials so far
 
     def groups(self, parameters, count, rng=None):
         """Draw groups of rows that are near at these length scales, and wide ones."""
         if self.whole:
             return [whole_group(self.rows)]
-        scale, rng = nearness_scales(parameters.kernel, self.std), rng or self.rng
-        near = sampled_groups(self.rows, scale, count, GROUP_SIZE, self.n_neighbors, rng)
-        size = GROUP_SIZE + self.n_neighbors
-        return random_groups(self.rows, count // WIDE_EVERY, size, rng) + near
+        return self.near.draw(parameters, rng or self.rng, count)
 
     def value(self, task, parameters):
         """Compute the evidence of each row given those around it: `Score`.
@@ -113,11 +105,12 @@ class SiteLearning:
         On groups that nothing is learned from: the same ones whatever the parameters, so that
         their sites are known, but for a few sweeps.
         """
-        if self.n_neighbors not in self._judging:
-            rng = np.random.RandomState(self.test_seed)
-            groups = self.groups(parameters, min(self.n_groups, _JUDGING), rng)
-            self._judging[self.n_neighbors] = self._sites(task, groups, sweeps=_JUDGE_SWEEPS)
-        return task.raised(self._score(self._judging[self.n_neighbors], parameters), parameters)
+        n_neighbors = self.near.n_neighbors
+        if n_neighbors not in self._judging:
+            count, rng = min(self.near.count, _JUDGING), self.near.judging_rng
+            groups = self.groups(parameters, count, rng)
+            self._judging[n_neighbors] = self._sites(task, groups, sweeps=_JUDGE_SWEEPS)
+        return task.raised(self._score(self._judging[n_neighbors], parameters), parameters)
 
     @staticmethod
     def _score(evidence, parameters):
@@ -156,7 +149,7 @@ class SiteLearning:
     def _round(self, task, parameters, value, most, speed, seconds, budget):
         turns = min(_ROUND_TURNS, most)
         learned, n_iter, cut_by = self._climb(
-            task, parameters, self.n_groups, turns, speed, seconds, budget
+            task, parameters, self.near.count, turns, speed, seconds, budget
         )
         after = self.value(task, learned)
         is_kept = after.mean > value.mean
@@ -169,7 +162,7 @@ class SiteLearning:
             return parameters, 0, "max_time"
         if self.whole:
             return self._ascend(task, parameters, limit, budget.left(), budget)
-        self.n_neighbors = _MORE_NEIGHBORS
+        self.near = self.near.around(_MORE_NEIGHBORS)
         if value is None:
             value = self.value(task, parameters)
         else:

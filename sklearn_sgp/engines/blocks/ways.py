@@ -7,8 +7,6 @@ more on groups that nothing is learned from than the standard error of that.
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from ...optimize.budget import LEAST_EVALUATIONS
 from ...partitions.sampling import whole_group
 
@@ -119,7 +117,7 @@ class AllRows:
         groups = self.sample.groups(parameters)
         if task.start.columns.categorical or len(groups[0]) <= _TRIAL_ROWS:
             return groups
-        rng = np.random.RandomState(self.sample.test_seed)  # the same for all starts
+        rng = self.sample.near.judging_rng  # the same for all starts
         return [whole_group(groups[0].rows.random_subset(_TRIAL_ROWS, rng))]
 
 
@@ -141,7 +139,7 @@ class Labels:
     def round(self, task, parameters, most, rate, seconds, budget):
         """Go on for at most so many iterations."""
         most = min(_ROUND_ITERATIONS, most)
-        return self._follow(task, parameters, self.sample.n_groups, most, seconds, budget)
+        return self._follow(task, parameters, self.sample.near.count, most, seconds, budget)
 
     @staticmethod
     def holds(after, before):
@@ -174,10 +172,10 @@ class Numbers:
     @property
     def expected(self):
         """Seconds of a trial, of a finalist and of a round, on the machine of `Ahead`."""
-        sample = self.sample
-        few = sample.ahead.seconds_of(sample.fewer(_TRIAL_EVERY), sample.group_rows)
-        of_finalist = sample.ahead.seconds_of(sample.n_groups, sample.group_rows)
-        each = sample.ahead.seconds_of(sample.n_groups, sample.largest_group_rows)
+        seconds_of, near = self.sample.ahead.seconds_of, self.sample.near
+        few = seconds_of(near.fewer(_TRIAL_EVERY).count, near.group_rows)
+        of_finalist = seconds_of(near.count, near.group_rows)
+        each = seconds_of(near.count, self.sample.later.group_rows)
         return self._trial_passes * few, FIRST_PASSES * of_finalist, _ROUND_PASSES * each
 
     def work(self, n_starts, of_trial):

@@ -129,7 +129,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
     problem, rounds = problem_with(rng, ROUGH, max_iter=20), []
 
     def climb(self, task, parameters, n_passes, rate, *_):
-        rounds.append((n_passes, rate, self.n_neighbors))
+        rounds.append((n_passes, rate, self.near.n_neighbors))
         return parameters, n_passes, None
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "climb", climb)

@@ -97,9 +97,9 @@ def test_what_is_planned_is_what_is_done(monkeypatch):
     sample.plan(1, problem.start.parameters, budget)
     measured = machine.now
     assert measured < 0.03 * 2.0
-    seconds = sample.n_groups * Numbers(sample).work(1, 0.125) * EACH
+    seconds = sample.near.count * Numbers(sample).work(1, 0.125) * EACH
     assert 0.8 * (2.0 - measured) < seconds <= 1.05 * (2.0 - measured)
-    np.testing.assert_allclose(sample.seconds_of_pass, sample.n_groups * EACH, rtol=0.2)
+    np.testing.assert_allclose(sample.seconds_of_pass, sample.near.count * EACH, rtol=0.2)
 
 
 def test_seconds_of_a_group_count_the_rows_that_it_is_conditioned_on(monkeypatch):
@@ -121,12 +121,12 @@ def test_groups_that_are_affordable_are_those_that_fit_into_the_seconds(monkeypa
     budget, sample = Budget(problem.trace.clock), CompositeLearning(problem)
     start = problem.start.parameters
     each = pace.seconds_of_group(sample.groups(start), start, None)
-    for n_evaluations, n_groups in ((10, 12), (40, 9), (1, sample.n_groups + 5)):
+    for n_evaluations, n_groups in ((10, 12), (40, 9), (1, sample.near.count + 5)):
         seconds = (n_groups + 0.5) * n_evaluations * each
         found = sample.affordable(start, n_evaluations, seconds, budget)
-        assert found == min(n_groups, sample.n_groups)
+        assert found == min(n_groups, sample.near.count)
     assert sample.affordable(start, 40, 1e-9, budget) == pace.LEAST_GROUPS
-    assert sample.affordable(start, 40, 1e-9, Budget(Clock())) == sample.n_groups
+    assert sample.affordable(start, 40, 1e-9, Budget(Clock())) == sample.near.count
 
 
 def test_no_round_begins_without_time():
