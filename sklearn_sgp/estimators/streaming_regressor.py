@@ -10,7 +10,7 @@ from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
-from ..predict.vouched_bands import with_vouched_bands
+from ..predict.vouched_bands import at_any_level, with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
 from .dropouts import is_empty, present_rows
@@ -507,7 +507,9 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _model_of(self, fitted):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
-        return with_vouched_bands(super()._model_of(fitted), *fitted.state.band_share)
+        variance = fitted.state.levels.variance / fitted.targets.scale**2
+        model = at_any_level(super()._model_of(fitted), variance)
+        return with_vouched_bands(model, *fitted.state.band_share)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}
