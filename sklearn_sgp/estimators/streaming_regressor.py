@@ -373,6 +373,12 @@ class StreamingSGPRegressor(SGPRegressor):
     A level that moves for good is that of all times, those before the shift included. This is for
     Gaussian noise, learned kernels, and units that follow the rows.
 
+    Where rows come at random places, a level that moves from batch to batch is followed, too: its
+    steps, a slope and the scatter of single batches are found from what came next. Everything that
+    is known moves along, and predictions are those of the next batch, with the variance of its
+    level. Nothing is moved where the level stays, where inputs differ from batch to batch, or in
+    batches of fewer than eight rows.
+
     With Gaussian noise one broken reading moves the function for good. A row that differs from its
     prediction by more than 10 prior standard deviations gives a warning, once the stream has
     learned from 50 rows and seen a signal; where warnings are errors, the stream stays as it was.

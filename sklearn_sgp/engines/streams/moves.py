@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
 from .batch_levels import NO_LEVELS, parts_of
-from .shifts import ROWS_TOGETHER, Prediction, without_outliers
+from .shifts import ROWS_TOGETHER, Prediction, can_move, without_outliers
 from .watch import LEAST_ROWS
 
 
@@ -21,7 +21,7 @@ def told_of_level(fitted, rows, n_jobs):
     rows : Rows
         In the order in which they came.
     """
-    if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs:
+    if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
         return fitted
     rows = rows.select(np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TOGETHER)).astype(np.intp))
     scale, state = fitted.targets.scale, fitted.state
