@@ -114,3 +114,11 @@ def test_what_is_predicted_has_a_level_in_common():
         warnings.filterwarnings("ignore", message="Batches should go on")
         assert_array_equal(model.partial_fit(X, y).predict(X), again.partial_fit(X, y).predict(X))
     assert np.isfinite(model.predict_gradient(X[:2])).all()
+
+
+def test_a_quiet_start_is_no_level():
+    """What begins to vary after a sensor was silent has not moved."""
+    model = StreamingSGPRegressor(n_inducing=20, random_state=0)
+    for k, (X, y) in enumerate(batches(nothing, 2, 7)):
+        model.partial_fit(X, np.full(N, 0.7) if k < 2 else y)
+    assert not np.any(model._fitted.state.levels.moved)
