@@ -12,6 +12,7 @@ from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.inducing import StreamInducing
+from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
 from ..engines.streams.stream import InitialRows, Stream, trusts
 from ..engines.streams.units import with_units_of_all
@@ -58,17 +59,18 @@ def take_batch(estimator, inputs, y, weight, clock):
 
 
 def _take_batch(estimator, inputs, y, weight, clock, previous=None):
-    engine, before, watch = _engine(estimator), estimator._fitted, None
+    engine, before, state = _engine(estimator), estimator._fitted, None
     if before is None:
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous)
     elif _is_short(estimator, engine):
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
-        watch, initial = scored(estimator, before, rows), _joined(before, inputs, y, weight)
+        state = replace(before.state, watch=scored(estimator, before, rows))
+        initial = _joined(before, inputs, y, weight)
     else:
         check_same_parameters(estimator)
-        initial, watch = _add(estimator, engine, inputs, y, weight, clock)
+        initial, state = _add(estimator, engine, inputs, y, weight, clock)
     if initial is not None:
         so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
@@ -78,7 +80,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
             fit = step(fit)
         store_fit(estimator, fit)
         if so_far is not None:
-            _count_as_one_batch(estimator, *so_far, watch)
+            _count_as_one_batch(estimator, *so_far, state)
     estimator.log_evidence_ += estimator.objective_
     if estimator.verbose:
         print(
@@ -119,9 +121,13 @@ def _joined(fitted, inputs, y, weight):
     return InitialRows.of(inputs, y, weight, earlier.previous, earlier)
 
 
-def _count_as_one_batch(estimator, n_steps, evidence, watch):
-    """Count what was learned of the rows so far and these, as if of one batch, as of the last."""
-    n_batches, state = n_steps + 1, replace(estimator._fitted.state, watch=watch)
+def _count_as_one_batch(estimator, n_steps, evidence, before):
+    """Count what was learned of the rows so far and these, as if of one batch, as of the last.
+
+    The state ``before`` has seen how this batch was predicted.
+    """
+    n_batches, state = n_steps + 1, estimator._fitted.state
+    state = replace(state, watch=before.watch, levels=before.levels)
     estimator._fitted = replace(estimator._fitted, n_steps=n_batches, state=state)
     set_attributes(estimator, {**state.attributes, "n_steps_": n_batches})
     estimator.objective_ -= evidence
@@ -129,18 +135,18 @@ def _count_as_one_batch(estimator, n_steps, evidence, watch):
 
 
 def _add(estimator, engine, inputs, y, weight, clock):
-    """Learn from a later batch, or return the rows to begin anew with and the watch of all."""
-    rows = _later_rows(estimator, inputs, y, weight)
+    """Learn from a later batch, or return rows to begin anew with, and a state that saw it."""
+    rows, order = _rows_and_order(estimator, inputs, y, weight)
     before, targets = estimator._fitted, estimator._fitted.targets
     if not mixes_outputs(estimator) and has_gaps(rows):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
-    before, share = watched(estimator, before, rows)
+    before, share = watched(estimator, before, rows, order)
     initial = None
     if engine.may_begin_anew(before, settings_of(estimator)):
         initial = _kept(estimator, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.has_doubled:
-            return initial, before.state.watch
+            return initial, before.state
     engine = replace(engine, forget_factor=share)
     before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
@@ -160,8 +166,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
     targets = targets.of_rows(y, weight).after(rows)
-    fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial))
-    store(estimator, replace(fitted, targets=targets), rows.total_weight, trace)
+    fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial), targets=targets)
+    store(estimator, gone_ahead(fitted), rows.total_weight, trace)
     estimator.n_samples_seen_ += count_samples(inputs.X, weight)
     return None, None
 
@@ -210,12 +216,19 @@ def _with_row_noise(estimator, engine, before, problem, share):
 
 def _later_rows(estimator, inputs, y, weight):
     """Return the `Rows` of a later batch, repeated ones merged."""
+    return _rows_and_order(estimator, inputs, y, weight)[0]
+
+
+def _rows_and_order(estimator, inputs, y, weight):
+    """Return `_later_rows`, and in which order these came."""
     rows = estimator._later_rows(inputs, y, weight)
     if mixes_outputs(estimator):  # each has outputs of its own
-        return rows
+        return rows, np.arange(len(rows))
     merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
-    X, y, weight, offset, _ = merged
-    return replace(rows, X=X, y=y, weight=weight, offset=offset)
+    X, y, weight, offset, places = merged
+    places = np.arange(len(X)) if places is None else places
+    order = np.argsort(np.unique(places, return_index=True)[1])
+    return replace(rows, X=X, y=y, weight=weight, offset=offset), order
 
 
 def _engine(estimator):

@@ -10,7 +10,7 @@ from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
-from ..predict.vouched_bands import with_vouched_bands
+from ..predict.vouched_bands import at_any_level, with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
 from .dropouts import is_empty, present_rows
@@ -373,6 +373,12 @@ class StreamingSGPRegressor(SGPRegressor):
     A level that moves for good is that of all times, those before the shift included. This is for
     Gaussian noise, learned kernels, and units that follow the rows.
 
+    Where rows come at random places, a level that moves from batch to batch is followed, too: its
+    steps, a slope and the scatter of single batches are found from what came next. Everything that
+    is known moves along, and predictions are those of the next batch, with the variance of its
+    level. Nothing is moved where the level stays, where inputs differ from batch to batch, or in
+    batches of fewer than eight rows.
+
     With Gaussian noise one broken reading moves the function for good. A row that differs from its
     prediction by more than 10 prior standard deviations gives a warning, once the stream has
     learned from 50 rows and seen a signal; where warnings are errors, the stream stays as it was.
@@ -507,7 +513,9 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _model_of(self, fitted):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
-        return with_vouched_bands(super()._model_of(fitted), *fitted.state.band_share)
+        variance = fitted.state.levels.variance / fitted.targets.scale**2
+        model = at_any_level(super()._model_of(fitted), variance)
+        return with_vouched_bands(model, *fitted.state.band_share)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

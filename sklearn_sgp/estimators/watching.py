@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.inputs import Inputs
+from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
     answer_to,
     answered,
@@ -22,13 +23,15 @@ from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
 
-def watched(estimator, fitted, rows):
+def watched(estimator, fitted, rows, order):
     """Score a batch, tell of outliers and shifts, and answer the latter.
 
     Parameters
     ----------
     rows : Rows
         Of the batch, in the units of the stream.
+    order : ndarray of int, shape (n,)
+        In which they came.
 
     Returns
     -------
@@ -54,6 +57,7 @@ def watched(estimator, fitted, rows):
     watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
+        fitted = told_of_level(fitted, rows.select(order), estimator.n_jobs)
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
             warn_of_narrow_bands(watch.held)
         return fitted, share

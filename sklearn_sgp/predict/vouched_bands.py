@@ -1,4 +1,4 @@
-"""Bands that rows vouch to be narrower, or wider: how far off rows were is what counts."""
+"""Bands of streams: narrower or wider, as rows vouch for it, and about a level that wanders."""
 
 from dataclasses import dataclass, replace
 
@@ -72,3 +72,73 @@ class Shares:
     def of_functions(self, functions, mean):
         """Scale the deviations of functions that were drawn from their means."""
         return ScaledDraws(functions, mean, self)
+
+
+def at_any_level(model, variance):
+    """Return `Observations` with the variance of a level, (t,), that all rows have in common.
+
+    As it is where there is none.
+    """
+    if not np.any(variance):
+        return model
+    return replace(model, predictor=AtAnyLevel(model.predictor, variance))
+
+
+@dataclass(frozen=True)
+class AtAnyLevel(Rescaled):
+    """Adds a level that all rows have in common to the functions of a predictor.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (t,)
+        Variances of the level.
+    """
+
+    def mean_at(self, X):
+        """Return means at inputs."""
+        return self.predictor.mean_at(X)
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        mean, variance = self.predictor.moments(inputs, n_jobs)
+        return mean, variance + self.scale
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means and joint covariances; see `Predictor`."""
+        mean, covariance = self.predictor.joint(inputs, n_jobs)
+        return mean, covariance + self.scale
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows, each given all others; see `Predictor`."""
+        return self.predictor.left_out(rows, places, n_jobs)
+
+    def of_functional(self, kernel):
+        """Return the predictor of slopes, which a level has not."""
+        return self.predictor.of_functional(kernel)
+
+    def functions(self, n_samples, rng):
+        """Draw functions; see `Predictor`."""
+        functions = self.predictor.functions(n_samples, rng)
+        level = np.sqrt(self.scale)[:, None] * rng.standard_normal((len(self.scale), n_samples))
+        return DrawsAtLevels(functions, level)
+
+
+class DrawsAtLevels:
+    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
+
+    Parameters
+    ----------
+    level : ndarray of shape (t, n_samples)
+        Added to each draw.
+    """
+
+    def __init__(self, functions, level):
+        self.functions, self.level = functions, level
+
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.functions.n_features
+
+    def __call__(self, X):
+        return self.functions(X) + self.level

@@ -12,11 +12,12 @@ from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
 from .bands import MOST_OF_A_MISS, NO_BANDS
+from .batch_levels import NO_LEVELS
 from .waiting import NONE_WAITING
 from .watch import LEAST_ROWS, Alone, Gathered, near_others
 
 # Rows of a batch that are looked at together.
-_ROWS = 100
+ROWS_TOGETHER = 100
 # Factors of the noise variance, and shares of what the old rows say, that may explain a batch.
 _NOISE_FACTORS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 _PAST_SHARES = (1.0, 0.3, 0.1, 0.01, 0.0)
@@ -57,7 +58,8 @@ class Prediction(NamedTuple):
             predictor = replace(predictor, posterior=posterior)
         mean, covariance = predictor.joint(Inputs(np.asarray(rows.X, dtype=np.float64)), n_jobs)
         t = mean.shape[1]
-        function = np.broadcast_to(covariance, (*covariance.shape[:2], t))
+        level = fitted.state.levels.variance / fitted.targets.scale**2
+        function = np.broadcast_to(covariance + level, (*covariance.shape[:2], t))
         variance = np.ascontiguousarray(np.diagonal(function).T)
         noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, t, n_jobs)
         total = fitted.likelihood.moments(mean, variance, noise)[1]
@@ -72,7 +74,7 @@ class Prediction(NamedTuple):
         return self.residual[seen, c], function, self.noise[seen, c]
 
 
-def _without_outliers(residual, deviation):
+def without_outliers(residual, deviation):
     """Bring residuals that are alone in being far away in."""
     ratio = residual / deviation
     return deviation * near_others(ratio), np.abs(ratio)
@@ -89,7 +91,7 @@ def _statistics(residual, function, noise):
     """Return level times information, information, distances, whitened residuals of an output."""
     if not len(residual):
         return 0.0, 0.0, np.zeros(0), np.zeros(0)
-    near, distance = _without_outliers(residual, np.sqrt(np.diagonal(function) + noise))
+    near, distance = without_outliers(residual, np.sqrt(np.diagonal(function) + noise))
     u, one, _ = _whitened(near, function + np.diag(noise))
     information, level = float(one @ one), float(one @ u)
     return level, information, distance, np.abs(u - level / information * one)
@@ -100,7 +102,7 @@ def gathered(fitted, rows, n_jobs):
 
     Besides these rows and how they are predicted.
     """
-    rows = rows.fixed_subset(_ROWS)
+    rows = rows.fixed_subset(ROWS_TOGETHER)
     prediction = Prediction.of(fitted, rows, n_jobs)
     t = prediction.residual.shape[1]
     try:
@@ -197,7 +199,7 @@ def fading_share(fitted, rows, watch, n_jobs):
 def _log_density(residual, function, noise):
     if not len(residual):
         return 0.0
-    near, _ = _without_outliers(residual, np.sqrt(np.diagonal(function) + noise))
+    near, _ = without_outliers(residual, np.sqrt(np.diagonal(function) + noise))
     u, _, half_log_det = _whitened(near, function + np.diag(noise))
     return -0.5 * float(u @ u) - half_log_det
 
@@ -358,7 +360,7 @@ def _explained(residual, function, noise, factors):
     best, price = (-np.inf, 0.0, 1.0), 0.5 * np.log(len(residual))
     for factor in factors:
         covariance = function + np.diag(factor * noise)
-        near = _without_outliers(residual, np.sqrt(np.diagonal(covariance)))[0]
+        near = without_outliers(residual, np.sqrt(np.diagonal(covariance)))[0]
         try:
             u, one, half_log_det = _whitened(near, covariance)
         except NotPositiveDefiniteError:
@@ -401,6 +403,7 @@ def answered(fitted, answer, alone=()):
         initial_rows=None,
         waiting=state.waiting if answer.is_of_few and not level.any() else NONE_WAITING,
         bands=NO_BANDS,
+        levels=NO_LEVELS,
     )
     return replace(
         fitted,

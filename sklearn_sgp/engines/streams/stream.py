@@ -17,6 +17,7 @@ from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
+from .batch_levels import NO_LEVELS, BatchLevels
 from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
@@ -171,6 +172,8 @@ class StreamState:
     band_share : tuple of ndarray of shape (t,)
         Share of the usual variance that predictions have, that variance, scaled, and the share of
         what is beyond it.
+    levels : BatchLevels
+        Of a level that wanders from batch to batch.
     """
 
     weight_seen: float
@@ -185,6 +188,7 @@ class StreamState:
     waiting: Waiting = NONE_WAITING
     bands: Bands = NO_BANDS
     band_share: tuple = (1.0, 0.0, 1.0)
+    levels: BatchLevels = NO_LEVELS
 
     keeps_rows = False
     labels = None  # of blocks

@@ -1,0 +1,83 @@
+"""What a batch tells of a level that wanders, and how a stream moves with it."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..._linalg import NotPositiveDefiniteError, cholesky
+from .batch_levels import NO_LEVELS, parts_of
+from .shifts import ROWS_TOGETHER, Prediction, can_move, without_outliers
+from .watch import LEAST_ROWS
+
+
+def told_of_level(fitted, rows, n_jobs):
+    """Return a stream that knows what a batch tells of its level, moved to it where that wanders.
+
+    A batch whose rows come in an order of their inputs says nothing.
+
+    Parameters
+    ----------
+    rows : Rows
+        In the order in which they came.
+    """
+    if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
+        return fitted
+    rows = rows.select(np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TOGETHER)).astype(np.intp))
+    scale, state = fitted.targets.scale, fitted.state
+    X = np.asarray(rows.X, dtype=np.float64)
+    part = parts_of(X)
+    if part is None:
+        return replace(fitted, state=replace(state, levels=NO_LEVELS))
+    prediction = Prediction.of(fitted, rows, n_jobs)
+    try:
+        level, own = _levels(prediction, part, state.levels.variance / scale**2)
+    except NotPositiveDefiniteError:
+        return fitted
+    levels, move = state.levels.after(X, scale * level, scale**2 * own)
+    return _moved(replace(fitted, state=replace(state, levels=levels)), move)
+
+
+def _levels(prediction, part, variance):
+    """Return levels of parts of a batch, besides what is known, and their variances, (parts, t).
+
+    Parameters
+    ----------
+    part : ndarray of int, shape (n,)
+    variance : ndarray of shape (t,) or 0.0
+        Of the level, which the prediction has.
+    """
+    count, t = part[-1] + 1, prediction.residual.shape[1]
+    level, own = np.zeros((count, t)), np.full((count, t), np.inf)
+    for c in range(t):
+        residual, function, noise = prediction.output(c)
+        of_part = part[~np.isnan(prediction.residual[:, c])]
+        kinds = np.unique(of_part)
+        if not len(kinds):
+            continue
+        covariance = function - np.broadcast_to(variance, (t,))[c] + np.diag(noise)
+        near = without_outliers(residual, np.sqrt(np.diagonal(function) + noise))[0]
+        L = cholesky(covariance)
+        B = solve_triangular(L, (of_part[:, None] == kinds).astype(float), lower=True)
+        inverse = np.linalg.inv(B.T @ B)
+        level[kinds, c] = inverse @ (B.T @ solve_triangular(L, near, lower=True))
+        own[kinds, c] = np.diagonal(inverse)
+    return level, own
+
+
+def gone_ahead(fitted):
+    """Return a stream after a batch, moved to the level that is expected of the next."""
+    levels = fitted.state.levels
+    if not np.any(levels.ahead):
+        return fitted
+    moved = _moved(fitted, levels.ahead)
+    return replace(moved, state=replace(moved.state, levels=levels.gone_ahead()))
+
+
+def _moved(fitted, level):
+    """Return a stream with everything known moved by a level, in units of y."""
+    if not level.any():
+        return fitted
+    targets, state = fitted.targets, fitted.state
+    state = replace(state, moments=state.moments.moved(level), initial_rows=None)
+    return replace(fitted, targets=replace(targets, mean=targets.mean + level), state=state)
