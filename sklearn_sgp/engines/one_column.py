@@ -42,7 +42,7 @@ def fast_along_a_column(problem, fitted):
         What was learned of it.
     """
     start = problem.start
-    if not _may_have_missed(problem, fitted):
+    if not is_left_open(problem, fitted):
         return []
     pairs = scales_by_column(start.parameters.expression)
     if not pairs:
@@ -60,7 +60,8 @@ def gains_visibly(again, fitted):
     return again.merit > fitted.merit + VISIBLE_GAIN * fitted.weight
 
 
-def _may_have_missed(problem, fitted):
+def is_left_open(problem, fitted):
+    """Return whether a whole fit has learned a default kernel of rows with equal noise."""
     start, trace = problem.start, problem.trace
     is_default = "theta" in start.with_default_bounds and start.earlier is None
     has_precisions = problem.rows.counts is not None

@@ -31,6 +31,7 @@ from ..kernels._length_scales import (
     n_scales_of,
     units_of_theta,
 )
+from ..kernels._turned import directions_of
 from ..kernels._white_noise import (
     START_NOISE,
     fixed_unit_noise,
@@ -183,6 +184,8 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
+    if previous is not None and _has_learned_directions(previous, rows):
+        return [previous.start.kernel]
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
     if not choices.kernel_set.sees_more_rows:
@@ -197,6 +200,13 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     if previous is not None:
         return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
     return kernels
+
+
+def _has_learned_directions(previous, rows):
+    """Return whether an earlier fit of such columns came from a default kernel to directions."""
+    start = previous.start
+    is_default = "theta" in start.left_open and rows.X.shape[1] == start.parameters.Z.shape[1]
+    return is_default and directions_of(start.kernel) is not None
 
 
 def _may_be_lines(rows, choices, likelihood):

@@ -16,6 +16,7 @@ from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import Posterior
 from ..gp.prior import Prior
 from ..gp.rows_posterior import RowsPosterior
+from .scores import Score
 
 # Largest share of the noise of a row that the jitter may be.
 _LARGEST_SHARE = 0.5
@@ -95,6 +96,22 @@ def exact_evidence(parameters, rows):
     theta, _ = kernel.gram_vjp(rows.X, sum(cotangents), False)
     by_output = np.array(log_noise) if np.ndim(s2) else log_noise[0]
     return value, Gradient(theta=theta, log_noise=noise_gradient(s2, by_output), Z=0.0)
+
+
+def left_out_score(parameters, rows):
+    """Return the `Score` of the rows, each given all others: log densities of their means.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    rows : DistinctRows
+    """
+    each = 0.0
+    for one in _outputs(parameters.kernel, rows, parameters.noise_variance):
+        precision = np.diagonal(inverse_from_cholesky(one.L))[:, None]
+        of_row = 0.5 * (np.log(precision / (2.0 * np.pi)) - one.solved**2 / precision)
+        each = each + of_row.sum(axis=1)
+    return Score(each, np.ones(len(each)))
 
 
 def exact_posterior(prior, rows, noise_variance):

@@ -274,10 +274,14 @@ class ParameterSpace:
         return replace(self, groups=tuple(groups))
 
     def within_reach(self, parameters, reach):
-        """Let the kernel's logarithms move at most by ``reach``, if they have a prior."""
+        """Let the kernel's logarithms, and weights in their units, move at most by ``reach``.
+
+        That is where they have a prior.
+        """
         if self.prior is None or not self.learns("theta"):
             return self
-        lower, upper = self.group("theta").bounds.T
+        theta, reach = self.group("theta"), reach * self.group("theta").unit
+        lower, upper = theta.bounds.T
         moved = [np.clip(parameters.theta + move, lower, upper) for move in (-reach, reach)]
         return self.with_group("theta", bounds=np.stack(moved, axis=1))
 

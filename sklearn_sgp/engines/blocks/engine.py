@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ..base import Fitted
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
+from ..learned_directions import or_along_directions
 from ..new_categories import with_spread_of_levels
 from ..one_column import fast_along_a_column, gains_visibly
 from ..variational.class_start import with_regressed_start
@@ -60,7 +61,7 @@ class BlockModels:
             problem.trace.start = best.start
             if gains_visibly(again, fitted):
                 break
-        return done, best
+        return or_along_directions(problem, done, best, lambda one: (one, fit(one, self.plan)))
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""

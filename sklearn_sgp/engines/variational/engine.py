@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
+from ..learned_directions import or_along_directions
 from ..new_categories import with_spread_of_levels
 from ..one_column import fast_along_a_column, gains_visibly
 from .class_regressions import has_bound_of_labels
@@ -50,6 +51,7 @@ class Variational:
             before, (done, fitted) = fitted, _better(done, fitted, *run(along))
             if gains_visibly(fitted, before):
                 break
+        done, fitted = or_along_directions(problem, done, fitted, run)
         warn_of_weak_spots(done, fitted)
         return with_spread_of_levels(fitted) if problem.learns else fitted
 
