@@ -8,6 +8,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from ..data.frequencies import Frequencies, succession
+from ..data.held_out import first_of_equals
 from ..data.inputs import Inputs
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
@@ -62,7 +63,8 @@ class WeighFrequencies:
         count, recipe = len(fit.targets.classes), self.recipe_of(fit.targets.classes)
         own, plain = np.empty(len(place)), np.empty(len(place))
         parts = fit.problem.rng.permutation(np.arange(len(place)) % _LEFT_OUT_PARTS)
-        for part in range(min(_LEFT_OUT_PARTS, len(place))):
+        parts = parts[first_of_equals(fit.X)]
+        for part in np.unique(parts):
             left, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
             p = _predicted(_of_rows(fit, place, kept), recipe, fit, left)
             own[left] = np.log(p[np.arange(len(left)), place[left]])
