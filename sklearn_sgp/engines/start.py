@@ -56,7 +56,8 @@ class Choices:
     """Choices of the user about the model; names as in the public interface.
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
-    a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
+    a weak prior ties those of the default kernel, ``ties_with_tails`` whether that is Cauchy's.
+    ``learns`` says whether anything is learned, and
     ``kernel_set`` has default kernels. ``columns`` has the names of the
     columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
     is the number of latent functions that outputs mix, None for independent outputs. With
@@ -72,6 +73,7 @@ class Choices:
     noise_variance: object = None
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
+    ties_with_tails: bool = False
     learns: bool = True
     kernel_set: KernelSet = ONE
     columns: InputColumns = PLAIN_COLUMNS

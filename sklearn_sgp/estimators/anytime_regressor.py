@@ -465,4 +465,5 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return {"ties_length_scales": near, "kernel_set": LOCAL if near else ONE}
+        ties = {"ties_length_scales": True, "ties_with_tails": not near}
+        return {**ties, "kernel_set": LOCAL if near else ONE}
