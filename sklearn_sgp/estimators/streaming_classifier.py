@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..engines.ties import LOOSE_TIES
 from ..kernels._defaults import STREAM_LABELS
 from ..optimize.progress import Clock
 from . import recipes, streaming
@@ -270,7 +271,7 @@ class StreamingSGPClassifier(SGPClassifier):
     batch lacks counts as frequent as the geometric mean of the others.
     ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
-    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
+    Of at most 60 rows, with a default kernel, the frequencies of the classes have a share of the
     probabilities: few labels can be explained wherever they lie, so labels that are left out decide
     it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
     outweigh the share.
@@ -382,7 +383,8 @@ class StreamingSGPClassifier(SGPClassifier):
         streaming.take_batch(self, inputs, y, weight, clock)
 
     def _default_kernels(self):
-        return {"kernel_set": STREAM_LABELS}
+        ties = {"ties_length_scales": True, "ties": LOOSE_TIES}
+        return {**ties, "kernel_set": STREAM_LABELS}
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets
