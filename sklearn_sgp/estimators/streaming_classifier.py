@@ -271,7 +271,7 @@ class StreamingSGPClassifier(SGPClassifier):
     batch lacks counts as frequent as the geometric mean of the others.
     ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
-    Of at most 60 rows, with a default kernel, the frequencies of the classes have a share of the
+    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
     probabilities: few labels can be explained wherever they lie, so labels that are left out decide
     it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
     outweigh the share.

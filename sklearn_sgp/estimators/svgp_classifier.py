@@ -252,7 +252,7 @@ class SVGPClassifier(SGPClassifier):
     probit and logit are learned once more, from where regressions of up to 320 labels explain most:
     with short length scales, in proportion or one by one. The better bound is kept.
 
-    Of at most 60 rows, with a default kernel, the frequencies of the classes have a share of the
+    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
     probabilities: few labels can be explained wherever they lie, so labels that are left out decide
     it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
     outweigh the share.
