@@ -12,7 +12,7 @@ from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 
 @dataclass(frozen=True)
 class Ties:
-    """How far length scales of a default kernel scatter about one that all may share.
+    """Say how far length scales of a default kernel scatter about one that all may share.
 
     Parameters
     ----------
