@@ -4,7 +4,6 @@ from functools import reduce
 
 import numpy as np
 
-from ..data.checks import warn_of_small_weights
 from ..data.missing import NO_MISSING, SAMPLE_ROWS, Sketch
 from .compute import computed, each
 from .parts import Loaded
@@ -42,7 +41,6 @@ class Source:
         self.labels = None if labels[0] is None else tuple(zip(*labels, strict=True))
         self.parts, self.sizes = [parts[k] for k in filled], [own.count for own in sums]
         self.summary = reduce(lambda a, b: a.joined(b), sums)
-        warn_of_small_weights(self.summary.weight, len(self))
 
     def __len__(self):
         return sum(self.sizes)

@@ -32,7 +32,7 @@ def least_noise_variance(rows):
         The smallest of all outputs, of the scaled targets; 0 where no inputs are equal.
     """
     rows = rows.fixed_subset(_MOST_REPEAT_ROWS)
-    key = _keys(rows.X)
+    key = row_keys(rows.X)
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(key[order[1:]] == key[order[:-1]])
     first, second = order[same], order[same + 1]
@@ -45,7 +45,7 @@ def least_noise_variance(rows):
     return _pooled(rows, np.concatenate([first, second]), np.concatenate([run, run]))
 
 
-def _keys(X):
+def row_keys(X):
     """Return a number for each row, equal where rows are."""
     direction = np.random.RandomState(0).uniform(1.0, 2.0, X.shape[1])
     keys = np.empty(len(X))

@@ -48,7 +48,7 @@ from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .noise_free import expects_no_noise
 from .proportions import same_structure, with_proportions
-from .ties import prior_of
+from .ties import TIES, Ties, prior_of
 from .variational.mixing import starting_mixing
 
 
@@ -57,8 +57,8 @@ class Choices:
     """Choices of the user about the model; names as in the public interface.
 
     ``noise_variance`` and its bounds are None for classifiers. ``ties_length_scales`` says whether
-    a weak prior ties those of the default kernel. ``learns`` says whether anything is learned, and
-    ``kernel_set`` has default kernels. ``columns`` has the names of the
+    a weak prior ties those of the default kernel, and ``ties`` which. ``learns`` says whether
+    anything is learned, and ``kernel_set`` has default kernels. ``columns`` has the names of the
     columns, and which are categories for the default kernel; ``missing`` fills them. ``n_latent``
     is the number of latent functions that outputs mix, None for independent outputs. With
     ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
@@ -73,6 +73,7 @@ class Choices:
     noise_variance: object = None
     noise_variance_bounds: object = None
     ties_length_scales: bool = False
+    ties: Ties = TIES
     learns: bool = True
     kernel_set: KernelSet = ONE
     columns: InputColumns = PLAIN_COLUMNS

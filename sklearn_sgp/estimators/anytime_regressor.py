@@ -3,6 +3,7 @@
 from .._compat import FitProgress
 from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
+from ..engines.ties import TIES, TIES_WITH_TAILS
 from ..kernels._defaults import LOCAL, ONE
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
@@ -465,4 +466,5 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)
-        return {"ties_length_scales": near, "kernel_set": LOCAL if near else ONE}
+        ties = {"ties_length_scales": True, "ties": TIES if near else TIES_WITH_TAILS}
+        return {**ties, "kernel_set": LOCAL if near else ONE}

@@ -25,6 +25,7 @@ from .fit import Fit
 from .labels import weight_of_classes
 from .mixed_outputs import mixes_outputs
 from .steps import scaled_likelihood
+from .validation import warn_of_weights
 
 _BY_ORDER = ("contiguous", "random")
 # Models in blocks whose factors are rows.
@@ -129,6 +130,8 @@ def _source(estimator, partitions, check_y, summary):
     """Return the `Source` of a collection; the estimator learns what stands for missing values."""
     source = Source(partitions, check_y, summary, estimator._format.missing)
     estimator._format = replace(estimator._format, missing=source.missing)
+    if source.is_weighted:
+        warn_of_weights(estimator, source.summary.weight, len(source))
     return source
 
 

@@ -126,7 +126,7 @@ def _with_gaps(estimator, X, y, sample_weight, reset):
         )
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-    return inputs, y, checked_weight(sample_weight, inputs.X)
+    return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
 def _takes_gaps(likelihood):

@@ -32,7 +32,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset):
         y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
     )
     check_consistent_length(inputs.X, y)
-    return _observed(estimator, inputs, y, checked_weight(sample_weight, inputs.X), reset)
+    weight = checked_weight(estimator, sample_weight, inputs.X)
+    return _observed(estimator, inputs, y, weight, reset)
 
 
 def _observed(estimator, inputs, y, weight, reset):

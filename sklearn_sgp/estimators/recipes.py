@@ -34,7 +34,7 @@ from ..likelihoods._names import (
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
 from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
-from .few_labels import WeighFrequencies
+from .few_labels import FEW, FEW_OF_NEAR_ROWS, WeighFrequencies
 from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
@@ -218,7 +218,7 @@ def anytime_classifier(estimator, previous, classes, merges):
         choose = ChooseEngine(partial(in_blocks, estimator, previous))
         return Recipe([encode, choose, PoseProblem(estimator, previous=previous)], steps)
 
-    return _of_labels(recipe, classes, previous)
+    return _of_labels(recipe, classes, previous, FEW_OF_NEAR_ROWS)
 
 
 def streaming_classifier(estimator, engine, initial):
@@ -233,10 +233,10 @@ def streaming_classifier(estimator, engine, initial):
     return _of_labels(recipe, estimator.classes_, initial.previous)
 
 
-def _of_labels(recipe_of, classes, previous):
+def _of_labels(recipe_of, classes, previous, most_rows=FEW):
     """List what a fit of labels does, few of which are weighed beside how many there are."""
     prepare, learn = recipe_of(classes, previous)
-    return Recipe(prepare, [*learn, WeighFrequencies(recipe_of)])
+    return Recipe(prepare, [*learn, WeighFrequencies(recipe_of, most_rows)])
 
 
 def of_collection(recipe):

@@ -26,6 +26,7 @@ from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
+from .validation import learns_from_counts
 from .watching import scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
@@ -104,8 +105,7 @@ def count_missing(estimator, n_rows):
 
 def _check_weight(estimator, weight, seen):
     """Check the weights of rows, of which those so far have the mean ``seen``."""
-    is_fixed = isinstance(getattr(estimator, "noise_variance_bounds", "fixed"), str)
-    check_weights_of_stream(weight, seen, not is_fixed and estimator.optimizer is not None)
+    check_weights_of_stream(weight, seen, learns_from_counts(estimator))
 
 
 def _is_short(estimator, engine):

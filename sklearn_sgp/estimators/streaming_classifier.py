@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..engines.ties import LOOSE_TIES
 from ..kernels._defaults import STREAM_LABELS
 from ..optimize.progress import Clock
 from . import recipes, streaming
@@ -382,7 +383,8 @@ class StreamingSGPClassifier(SGPClassifier):
         streaming.take_batch(self, inputs, y, weight, clock)
 
     def _default_kernels(self):
-        return {"kernel_set": STREAM_LABELS}
+        ties = {"ties_length_scales": True, "ties": LOOSE_TIES}
+        return {**ties, "kernel_set": STREAM_LABELS}
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets

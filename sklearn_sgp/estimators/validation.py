@@ -12,6 +12,7 @@ from ..data.checks import (
     check_size,
     check_X_y,
     validate_data,
+    warn_of_large_weights,
     warn_of_small_weights,
 )
 from ..data.inputs import (
@@ -71,7 +72,7 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     names = getattr(coded, "columns", None)
     X = estimator._format.checked(X, waits, names, _kernel(estimator, reset))
     inputs = _inputs_with(estimator, X, labels, offset, reset)
-    return inputs, y, checked_weight(sample_weight, inputs.X)
+    return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
 def checked_inputs(estimator, X, *, reset, weight=None):
@@ -117,14 +118,28 @@ def _kernel(estimator, reset):
     return None if fitted is None else fitted.predictor.posterior.prior.kernel
 
 
-def checked_weight(sample_weight, X):
+def checked_weight(estimator, sample_weight, X):
     """Return sample weights; None stays None."""
     if sample_weight is None:
         return None
     weight = check_sample_weight(sample_weight, X, dtype=np.float64)
     check_size("sample_weight", weight)
-    warn_of_small_weights(weight.sum(), np.count_nonzero(weight))
+    warn_of_weights(estimator, weight.sum(), np.count_nonzero(weight))
     return weight
+
+
+def warn_of_weights(estimator, total, n_rows):
+    """Warn of weights of rows, so many and with this sum, that are no counts of rows."""
+    warn_of_small_weights(total, n_rows)
+    if learns_from_counts(estimator):
+        warn_of_large_weights(total / n_rows, "a mean")
+
+
+def learns_from_counts(estimator):
+    """Return whether what is learned, noise or classes, depends on how often a row counts."""
+    bounds = getattr(estimator, "noise_variance_bounds", None)
+    is_given = isinstance(bounds, str) and bounds == "fixed"
+    return estimator.optimizer is not None and not is_given
 
 
 def _inputs_with(estimator, X, labels, offset, reset):

@@ -149,6 +149,7 @@ class CompositeLikelihood:
     def left_out(self, parameters):
         """Predict the functions of classes at each group's own rows, given the group's other rows.
 
+        Of a row that stands for equal ones, one of these is left out (`_share_known`).
         With W = inv(S) the mean is y_n - (W y)_n / W_nn, the variance 1 / W_nn less the noise's.
 
         Returns
@@ -389,10 +390,31 @@ def _left_out(groups, kernel):
         largest = np.diagonal(K)[k:, None].copy()  # that of a row that others say nothing of
         solved, precisions = _solve_classes(K, group.y, group.class_noise)
         precision, noise = precisions[k:], 1.0 / group.weight[k:]
-        means.append(group.y[k:] - solved[k:] / precision)
+        mean = group.y[k:] - solved[k:] / precision
         # of a row of tiny weight the difference is rounding alone
-        variances.append(np.clip(1.0 / precision - noise, 0.0, largest))
+        variance = np.clip(1.0 / precision - noise, 0.0, largest)
+        known = _share_known(group.counts, group.class_noise.number)[k:, None] / noise
+        shrunk = 1.0 + variance * known
+        means.append((mean + variance * known * group.y[k:]) / shrunk)
+        variances.append(variance / shrunk)
     return np.vstack(means), np.vstack(variances)
+
+
+def _share_known(counts, number):
+    """Return the share of each row that stays where one of the rows it stands for is left out.
+
+    Equal rows are one. If all of them were left out, of those of its inputs only rows of other
+    classes would be known. What a class weighs, beside others, is no number of rows.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+    number : ndarray of int, shape (n,)
+        Classes.
+    """
+    least = np.full(number.max() + 1, np.inf)
+    np.minimum.at(least, number, counts)
+    return 1.0 - np.minimum(np.maximum(least[number], 1.0) / counts, 1.0)
 
 
 def _solve_classes(K, y, class_noise):

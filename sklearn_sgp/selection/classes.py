@@ -12,6 +12,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from .._parallel import single_blas_thread
+from ..data.held_out import held_out_index
 from ..data.rows import random_index
 from ..engines.base import Problem
 from ..engines.blocks.class_variance import LEAST_HELD_OUT
@@ -277,5 +278,5 @@ def _with_temperature(fitted, left_out):
 def _parted(problem):
     """Return rows to know, and rows held out."""
     rows, is_held_out = problem.rows, np.zeros(len(problem.rows), dtype=bool)
-    is_held_out[random_index(len(rows), _HELD_OUT, problem.rng)] = True
+    is_held_out[held_out_index(rows, _HELD_OUT, problem.rng)] = True
     return tuple(rows.select(np.flatnonzero(part)) for part in (~is_held_out, is_held_out))

@@ -39,7 +39,7 @@ def test_without_equal_inputs_it_is_zero(rng):
 
 
 def test_equal_keys_of_other_rows_do_not_count(rng, monkeypatch):
-    monkeypatch.setattr(repeats, "_keys", lambda X: np.zeros(len(X)))
+    monkeypatch.setattr(repeats, "row_keys", lambda X: np.zeros(len(X)))
     X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
     assert least_noise_variance(rows_of(X, y)) == 0.0
 

@@ -81,6 +81,7 @@ def test_classes_under_a_wide_prior(inputs, likelihood, optimizer):
 
 @pytest.mark.parametrize("likelihood", ["poisson", "student_t", "probit", "logit", "softmax"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
 def test_huge_weights(inputs, counts, likelihood, method):
     """Weights that leave nothing of the prior in floating point are a ValueError that says so."""
     regression = likelihood in ("poisson", "student_t")

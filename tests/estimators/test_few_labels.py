@@ -31,6 +31,15 @@ def test_labels_that_have_nothing_to_do_with_X(estimator, n):
     assert np.mean([gain(estimator, n, 0.0, seed) for seed in range(2)]) > -0.02
 
 
+@pytest.mark.parametrize("n", [26, 28])
+def test_no_structure_in_more_rows(n):
+    """Of 25 rows and more probabilities were up to 0.45 nats a row worse than frequencies."""
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(n, 17)), np.arange(n) % 5 // 3
+    p = AnytimeSGPClassifier(random_state=0).fit(X, y).predict_proba(rng.normal(size=(200, 17)))
+    assert np.mean(np.log(p) @ [0.6, 0.4]) > np.log([0.6, 0.4]) @ [0.6, 0.4] - 0.03
+
+
 @EVERY
 def test_labels_of_two_clusters(estimator):
     """Sixteen rows of clusters say where new ones belong."""
@@ -48,8 +57,8 @@ def test_one_class_of_three(estimator):
 @EVERY
 def test_decisions_and_choices(estimator, rng):
     """What is told is consistent; what was given, and more rows, are left as they are."""
-    X = rng.normal(size=(30, 2))
-    y = np.array(["no", "yes"])[(X[:, 0] + 0.5 * rng.normal(size=30) > 0.0).astype(int)]
+    X = rng.normal(size=(70, 2))
+    y = np.array(["no", "yes"])[(X[:, 0] + 0.5 * rng.normal(size=70) > 0.0).astype(int)]
     few = estimator(random_state=0).fit(X[:12], y[:12])
     decision, p = few.decision_function(X), few.predict_proba(X)
     assert_array_equal(few.predict(X), few.classes_[(decision > 0.0).astype(int)])

@@ -195,6 +195,21 @@ def test_evidence_of_lines(weighted, n_targets):
     assert lines._evidence(*reduced(rows)) == pytest.approx(-best.fun, abs=0.1)
 
 
+def test_few_rows_are_near_a_line_whatever_they_are_of():
+    """A level and three slopes ask for more than eight rows, each category for one more."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, 2, 12), rng.normal(size=(12, 3))])
+    X[:2, 0] = 0.0, 1.0
+    y = (X @ [0.0, 3.0, 1.0, -2.0])[:, None] + 0.01 * rng.standard_normal((12, 1))
+
+    def may_be_lines(n, first, categorical):
+        rows = Rows(X[:n, first:], y[:n], None, y[:n].mean(axis=0), y[:n].std(axis=0))
+        return lines.may_be_lines(rows, -100.0, categorical)
+
+    assert [may_be_lines(n, 1, ()) for n in (8, 9)] == [False, True]
+    assert [may_be_lines(n, 0, (0,)) for n in (10, 11)] == [False, True]
+
+
 def test_lines_that_explain_most():
     """They do where little is left to a kernel, beyond what the levels of categories say."""
     rng = np.random.default_rng(2)

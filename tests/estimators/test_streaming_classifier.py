@@ -65,3 +65,16 @@ def test_one_class_is_too_few(rng):
     X, y = circles(rng, 30)
     with pytest.raises(ValueError, match="two classes"):
         StreamingSGPClassifier().partial_fit(X[y == "in"], y[y == "in"])
+
+
+def test_few_rows_of_many_columns():
+    """Length scales that nothing ties set sixty rows of thirty columns apart, and all was sure."""
+    lead = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((460, 30))
+        y = (X @ rng.standard_normal(30) + 2.0 * rng.standard_normal(460) > 0.0).astype(int)
+        model = StreamingSGPClassifier(random_state=0).partial_fit(X[:60], y[:60])
+        p = model.predict_proba(X[60:])[np.arange(400), y[60:]]
+        lead.append(np.mean(np.log(p)) - np.log(0.5))
+    assert np.mean(lead) > 0.0 and min(lead) > -0.1

@@ -18,6 +18,7 @@ def waves(rng):
 
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 @pytest.mark.parametrize("call", ["fit", "partial_fit", "later"])
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
 def test_weights_that_drown_other_rows_are_refused(kind, call, rng):
     """One row of weight 1e9 is refused by name in any batch, and the stream is as before."""
     X, y = waves(rng)

@@ -1,12 +1,19 @@
 """The temperature of left-out rows, against a minimiser that asks far more often."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from dense import make_case
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
+from sklearn_sgp.data.class_targets import ClassTargets
+from sklearn_sgp.data.rows import ConditionedRows, Rows
 from sklearn_sgp.likelihoods import Softmax
+from sklearn_sgp.likelihoods._dirichlet import Dirichlet
 from sklearn_sgp.objectives import left_out_classes as left_out
+from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
 
 
 def of_temperature(temperature, n=2000, C=4, seed=0):
@@ -56,3 +63,47 @@ def test_models_are_compared_near_their_best_temperature(temperature):
     assert log_p.shape == (5000,)
     best, error = classes.log_probabilities(classes.best_temperature()[0]), log_p.std()
     assert abs(np.average(log_p - best, weights=classes.weight)) < error / np.sqrt(5000) / 3.0
+
+
+def left_out_whole(X, counts, y, targets, kernel):
+    """Means and variances of each row given all others, by dense conditionals."""
+    K, noise = kernel(X), 1.0 / (targets.precision(y).T * counts).T
+    y, mean, variance = y - targets.mean, np.empty(y.shape), np.empty(y.shape)
+    for k in range(len(X)):
+        others = np.arange(len(X)) != k
+        for c in range(y.shape[1]):
+            S = K[np.ix_(others, others)] + np.diag(noise[others, c])
+            G = np.linalg.solve(S, K[others, k])
+            mean[k, c], variance[k, c] = G @ y[others, c], K[k, k] - G @ K[others, k]
+    return mean, variance
+
+
+def test_of_equal_rows_one_is_left_out(rng):
+    """Rows that stand for several are left out as one of these is, whatever classes weigh."""
+    case = make_case()
+    X, place = case.X[rng.integers(12, size=20)], np.arange(20) % 3
+    counts = rng.integers(1, 5, size=20).astype(float)
+    counts[:3] = 1.0
+    copies = np.repeat(np.arange(20), counts.astype(int))
+    likelihood = Dirichlet(0.1).centred(np.bincount(place, counts))
+    targets = ClassTargets(np.arange(3), likelihood)
+
+    def moments(some, counts):
+        y = targets.codes(place[some])
+        rows = Rows(X[some], y, None, targets.mean, targets.scale)
+        weight = (targets.precision(y).T * counts).T
+        group = np.arange(0), np.arange(len(some))
+        piece = ConditionedRows(
+            replace(rows, weight=weight, counts=counts, of_classes=True), (group,)
+        )
+        return CompositeLikelihood([piece], 1).left_out(case.parameters)
+
+    merged = moments(np.arange(20), counts)
+    of_copies = moments(copies, np.ones(len(copies)))
+    for one, each in zip(merged, of_copies, strict=True):
+        assert_allclose(one[copies], each, atol=1e-8)
+    # weights of classes are no copies: rows are left out whole, and their own says nothing
+    heavy = np.array([1.0, 5.0, 20.0])[place]
+    plain = left_out_whole(X, heavy, targets.codes(place), targets, case.kernel)
+    for one, each in zip(moments(np.arange(20), heavy), plain, strict=True):
+        assert_allclose(one, each, atol=1e-8)

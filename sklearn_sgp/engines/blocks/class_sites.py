@@ -19,6 +19,7 @@ import numpy as np
 from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
 from ...data.column_spread import column_mean_std
+from ...data.held_out import held_out_parts, without_equals
 from ...data.rows import ConditionedRows, random_index
 from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
@@ -80,15 +81,15 @@ class LabelsHeldOut:
         rows, rng, self.n_jobs = problem.rows, problem.rng, problem.settings.n_jobs
         self.is_of_all = len(rows) <= LARGEST_WHOLE  # each is held out once, as they are few
         if self.is_of_all:
-            order = rng.permutation(len(rows))
-            parts = np.array_split(order, min(_HELD_PARTS, len(order)))
-            self.groups = [(np.setdiff1d(order, own), own) for own in parts]
+            every = np.arange(len(rows))
+            parts = held_out_parts(rows, min(_HELD_PARTS, len(rows)), rng)
+            self.groups = [(np.setdiff1d(every, own), own) for own in parts]
         else:
             scale = nearness_scales(parameters.kernel, column_mean_std(rows.X, None)[1])
             middles = random_index(len(rows), _PLACES, rng)
             near = nearest_in_table(rows.X, scale, middles, _AROUND)
             held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
-            self.groups = [(np.delete(one, held), one[held]) for one in near]
+            self.groups = [(one[without_equals(rows.X[one], held)], one[held]) for one in near]
 
     def pieces(self, rows):
         """Return the own rows of each group behind the others: list of `ConditionedRows`."""

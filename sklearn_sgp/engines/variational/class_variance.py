@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...data.rows import random_index
+from ...data.held_out import held_out_index
 from ...kernels._length_scales import with_larger_variance, with_shorter_scales
 from ...kernels._parts import in_words
 from ...objectives.class_regressions import ClassRegressions
@@ -160,7 +160,7 @@ def _affordable(problem, budget):
 def _parted(rows, rng):
     """Return rows to learn from, and rows held out."""
     size = min(_HELD_OUT, int(_LABELS_SHARE * len(rows)))
-    held_out = np.sort(random_index(len(rows), size, rng))
+    held_out = np.sort(held_out_index(rows, size, rng))
     return rows.without(held_out), rows.select(held_out)
 
 

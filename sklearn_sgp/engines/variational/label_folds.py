@@ -6,11 +6,11 @@ large as what they gain. So other parts of the rows are held out, too, until the
 
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
 
+from ...data.held_out import held_out_pieces
 from ...data.rows import random_index
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
@@ -103,7 +103,5 @@ def parts_of(known, held_out, rng):
         Of one table.
     """
     every, size = known.joined(held_out), len(held_out)
-    order = random_index(len(known), len(known), rng)
-    ends = range(0, min(len(known), max(_LABELS_THAT_JUDGE - size, 0)) + 1, size)
-    others = [np.sort(order[lo:hi]) for lo, hi in pairwise(ends)]
+    others = held_out_pieces(known, size, rng)[: max(_LABELS_THAT_JUDGE - size, 0) // size]
     return [(known, held_out), *((every.without(one), every.select(one)) for one in others)]
