@@ -120,7 +120,9 @@ class PlainFirst:
         is_few = not problem.rows.live_elsewhere and len(problem.rows) <= _LEARNED_ROWS
         if fit.targets.keeps_means or not (is_few and problem.learns):
             return fit
-        if fit.trace.clock.left() <= 0.0:
+        y = fit.targets.unwarped(fit.y)
+        has_far = (winsorized(y, FURTHEST) != y).any()  # their kernel is no start of another
+        if has_far or fit.trace.clock.left() <= 0.0:
             return fit
         fit.trace.begin(_STAGE)
         plain = fit

@@ -11,11 +11,14 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
   targets, by short fits of some rows, and keeps it if it is better than none.
 - ``ChooseEngine``, ``PoseProblem``, ``HoldFewRows``: the block model and its blocks, a start,
   which is held where rows are too few to learn from.
+- ``PlainFirst([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), ...])``: few rows whose
+  targets are warped are learned from without that first, and go on from the kernel of that.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
 - ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), Shorten(), ...])``:
-  left-out rows compare that with a second fit, of the plain mean, and say which mean is told.
+  left-out rows compare that with the fit of the plain mean, which many rows have now, and say
+  which mean is told.
 - ``TellDoubt``: a warning, where bands did not hold what they should.
 """
 
