@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
+from ..noise.far_targets import without_far_targets
 from ..noise.left_out import JUDGING_ROWS, left_out_places, rows_within
 from ..objectives.scores import Score
 from ..optimize import time_shares
@@ -120,9 +121,7 @@ class PlainFirst:
         is_few = not problem.rows.live_elsewhere and len(problem.rows) <= _LEARNED_ROWS
         if fit.targets.keeps_means or not (is_few and problem.learns):
             return fit
-        y = fit.targets.unwarped(fit.y)
-        has_far = (winsorized(y, FURTHEST) != y).any()  # their kernel is no start of another
-        if has_far or fit.trace.clock.left() <= 0.0:
+        if fit.trace.clock.left() <= 0.0:
             return fit
         fit.trace.begin(_STAGE)
         plain = fit
@@ -130,6 +129,9 @@ class PlainFirst:
             plain = step(plain)
         if plain.fitted.interrupted:
             return fit
+        # the kernel of targets that are far from all others is no start of another
+        if any(without_far_targets(one) is not one for one in (problem, plain.problem)):
+            return replace(fit, plain=plain)
         fit.trace.choices += plain.trace.choices
         posed = self.pose(replace(fit, fitted=plain.fitted))
         begin = replace(posed.problem.start, alternatives=())
