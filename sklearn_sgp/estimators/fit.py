@@ -41,6 +41,8 @@ class Fit:
     fitted : Fitted
     is_batch : bool
         Whether it is the first of several batches, each of which kernel and noise are learned from.
+    plain : Fit or None
+        With Gaussian noise and targets that are not warped, where it was learned first.
     with_equal_noise : object
         The problem with the same noise for all rows, before row noise, and what was learned of it.
     """
@@ -61,6 +63,7 @@ class Fit:
     with_equal_noise: object = None
     offset: np.ndarray | None = None
     is_batch: bool = False
+    plain: object = None
 
     @classmethod
     def of(cls, inputs, y, weight, is_batch=False):

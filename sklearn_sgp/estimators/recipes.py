@@ -11,11 +11,14 @@ So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regress
   targets, by short fits of some rows, and keeps it if it is better than none.
 - ``ChooseEngine``, ``PoseProblem``, ``HoldFewRows``: the block model and its blocks, a start,
   which is held where rows are too few to learn from.
+- ``PlainFirst([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), ...])``: few rows whose
+  targets are warped are learned from without that first, and go on from the kernel of that.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
 - ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), Shorten(), ...])``:
-  left-out rows compare that with a second fit, of the plain mean, and say which mean is told.
+  left-out rows compare that with the fit of the plain mean, which many rows have now, and say
+  which mean is told.
 - ``TellDoubt``: a warning, where bands did not hold what they should.
 """
 
@@ -31,11 +34,12 @@ from ..likelihoods._names import (
     takes_row_noise,
     warps_targets,
 )
+from ..optimize import time_shares
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
 from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
 from .few_labels import FEW, FEW_OF_NEAR_ROWS, WeighFrequencies
-from .mean_steps import BeginPlain, LearnInSilence, Shorten, VouchForMean
+from .mean_steps import BeginPlain, LearnInSilence, PlainFirst, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
 from .steps import (
@@ -133,18 +137,21 @@ def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
     if warps_targets(likelihood):
         goes_on = PoseProblem(estimator, has_row_noise=True, choose=choose, goes_on=True)
         begins = PoseProblem(estimator, has_row_noise=True, choose=choose)
-        ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)], [begins]
-        learn.append(VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines))
+        ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)]
+        vouch = VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines)
+        plain = _plain(estimator, anew, [begins], time_shares.PLAIN_FIRST)
+        learn = [PlainFirst(plain, goes_on), *learn, vouch]
     return [*learn, TellDoubt()]
 
 
-def _plain(estimator, anew, pose):
-    """List what the second fit does, with Gaussian noise and targets that are not warped.
+def _plain(estimator, anew, pose, share=1.0):
+    """List what a fit does with Gaussian noise and targets that are not warped, beside another one.
 
-    ``anew`` are steps that choose the engine anew, where that of the first fit has learned steps.
+    It has a share of the time left. ``anew`` are steps that choose the engine anew, where that of
+    the other fit has learned steps.
     """
     scale = ScaleTargets(estimator, warps=False)
-    return [BeginPlain(), scale, *anew, *pose, LearnInSilence(), Learn()]
+    return [BeginPlain(share), scale, *anew, *pose, LearnInSilence(), Learn()]
 
 
 def anytime_regressor(estimator, previous, merges, live_elsewhere=False):

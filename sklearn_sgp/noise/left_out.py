@@ -128,7 +128,7 @@ def with_variance_scale(problem, likelihood, fitted):
         return fitted
     if np.isfinite(clock.max_time):
         problem = replace(problem, trace=Trace(Clock(clock.left())))
-    scale = _best(problem, likelihood, left_out)
+    scale = _best(problem, likelihood, left_out, noise.log_noise)
     if scale is None:
         return fitted
     return fitted.with_noise(replace(noise, likelihood=likelihood, variance_scale=scale), 0.0)
@@ -220,7 +220,7 @@ def rows_within(problem, fitted, size, share):
     return max(_TIMED_ROWS, count_within(size, share * clock.left(), each))
 
 
-def _best(problem, likelihood, left_out):
+def _best(problem, likelihood, left_out, log_noise):
     """Return the `VarianceScale` that predicts rows best that it does not know, or None."""
     n, n_jobs = len(left_out.mean), problem.settings.n_jobs
     order = random_index(n, n, problem.rng)
@@ -228,7 +228,7 @@ def _best(problem, likelihood, left_out):
     learned, tests = left_out.select(order[:n_learned]), left_out.select(order[n_learned:])
     best, value = None, tests.log_density(likelihood, 0.0)
     with suppress(NotPositiveDefiniteError):  # then the simpler one does
-        for scale in _candidates(problem, likelihood, learned):
+        for scale in _candidates(problem, likelihood, learned, log_noise):
             log_square = scale.log_square(tests.rows.X, n_jobs)
             new = tests.log_density(likelihood, log_square)
             gain = _gain(new - value, tests.rows.weights[1])
@@ -247,7 +247,7 @@ def _gain(difference, weight):
     return float(mean) if mean * np.sqrt(len(difference)) > deviation else 0.0
 
 
-def _candidates(problem, likelihood, learned):
+def _candidates(problem, likelihood, learned, log_noise):
     """Yield a constant, by turns weighing components and learning, and then a function."""
     rows = learned.rows
     shared = problem.start.shares_noise
@@ -263,7 +263,7 @@ def _candidates(problem, likelihood, learned):
     of_rows = replace(problem, rows=rows, is_interim=True)
     prior = likelihood.row_precision.log_noise
     scaled = learned.squares(likelihood, scale.log_constant) / np.exp(scale.log_constant)
-    function = learn_log_noise(of_rows, prior, scaled, None)
+    function = learn_log_noise(of_rows, prior, scaled, log_noise)
     ceiling = _ceiling(function, rows, scaled, problem.settings.n_jobs)
     yield replace(scale, function=function, ceiling=ceiling)
 

@@ -74,6 +74,17 @@ def test_noise_and_warp_are_told(table):
     ]
     assert len(told["warp"]) == 2
     assert {entry["candidate"] for entry in told["noise"]} >= {"Gaussian", "StudentT"}
+    assert len(told["kernel and start"]) > 1
+
+
+def test_noise_is_not_varying_with_tails_where_neither_gains():
+    """With equal Gaussian noise both together are not tried."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(150, 1))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    told = about(AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y))
+    noises = ["Gaussian", "StudentT", "HeteroscedasticGaussian"]
+    assert [entry["candidate"] for entry in told["noise"]] == noises
 
 
 def test_settings_of_classes_are_told(table):

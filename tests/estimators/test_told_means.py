@@ -176,11 +176,20 @@ def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(mo
     assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
 
 
-def test_the_other_mean_of_few_rows_is_the_default():
-    """It is learned from scratch, as it is without a likelihood that is chosen."""
+def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
+    """It is learned first, as without a likelihood that is chosen, and kernels are tried once."""
+    posed, fit = [], solver.fit
+
+    def recorded(problem, *more):
+        posed.append(problem)
+        return fit(problem, *more)
+
+    monkeypatch.setattr(engine, "fit", recorded)
     X, y = steps(200, 7)
     model = AnytimeSGPRegressor(n_inducing=20, random_state=0)
     auto = clone(model).set_params(likelihood="auto").fit(X, y)
+    assert [len(one.start.alternatives) > 0 for one in posed[:2]] == [True, False]
+    assert sum(len(one.start.alternatives) > 0 for one in posed) == 1
     default = model.fit(X, y)._fitted.parameters.values["theta"]
     told = auto._fitted.told_mean.reference.parameters.values["theta"]
     assert_allclose(told, default, rtol=1e-6)
