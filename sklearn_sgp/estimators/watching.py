@@ -41,7 +41,7 @@ def watched(estimator, fitted, rows, order):
         What is known counts so much of what it did.
     """
     share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
-    telling = fitted.state.telling(rows)
+    telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
     fitted = counted(fitted, rows, fitted.targets)
     if not (_can_shift(estimator, fitted) and len(telling)):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
@@ -57,7 +57,7 @@ def watched(estimator, fitted, rows, order):
     watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
-        fitted = told_of_level(fitted, rows.select(order), estimator.n_jobs)
+        fitted = told_of_level(fitted, in_order, estimator.n_jobs)
         if watch.is_narrow and not (was_narrow or fitted.noise.differs):
             warn_of_narrow_bands(watch.held)
         return fitted, share
@@ -93,16 +93,23 @@ def _inputs_of(rows):
 def _log_density(estimator, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
     targets, inputs = fitted.targets, _inputs_of(rows)
-    is_gappy = has_gaps(rows)
-    if hasattr(estimator, "normalize_y") and (mixes_outputs(estimator) or not is_gappy):
-        y = targets.unwarped(rows.y)
-        return estimator._model_of(fitted).log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
-    mean, variance = fitted.predictor.moments(inputs, estimator.n_jobs)
-    variance = np.broadcast_to(variance, mean.shape)
-    mean = inputs.shifted(mean)
-    if not is_gappy:
+    if not hasattr(estimator, "normalize_y"):
+        mean, variance = fitted.predictor.moments(inputs, estimator.n_jobs)
+        variance = np.broadcast_to(variance, mean.shape)
+        mean = inputs.shifted(mean)
         return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
-    noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], estimator.n_jobs)
-    mean, variance = fitted.likelihood.moments(mean, variance, noise)
+    model = estimator._model_of(fitted)
+    if has_gaps(rows) and not mixes_outputs(estimator):
+        return _log_density_of_observed(model, rows, inputs)
+    y = targets.unwarped(rows.y)
+    return model.log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
+
+
+def _log_density_of_observed(model, rows, inputs):
+    """Return log densities of the outputs that were observed, (n,)."""
+    mean, variance = model.predictor.moments(inputs, model.n_jobs)
+    variance = np.broadcast_to(variance, mean.shape)
+    mean, noise = inputs.shifted(mean), model.noise_at(inputs)
+    mean, variance = model.likelihood.moments(mean, variance, noise)
     each = -0.5 * (np.log(2.0 * np.pi * variance) + (rows.targets - mean) ** 2 / variance)
-    return np.nansum(each - np.log(targets.scale), axis=1)
+    return np.nansum(each - np.log(model.targets.scale), axis=1)

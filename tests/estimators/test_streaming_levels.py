@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams.batch_levels import BatchLevels, filtered, parts_of
@@ -93,6 +94,11 @@ def test_a_series_of_levels():
     now, ahead, variance = filtered(*series_of(np.arange(11.0)))
     assert_allclose([now, ahead], [10.0, 1.0], atol=0.1)
     assert variance < 0.1
+    *parts, variances = series_of(np.arange(11.0))
+    variances[-2:] = np.inf  # batches without this output
+    unseen = filtered(*parts[:3], np.append(np.arange(9.0), [0.0, 0.0]), variances)
+    assert_allclose(unseen[:2], [10.0, 1.0], atol=0.1)
+    assert unseen[2] > variance
     variances = [filtered(*series_of(np.cumsum(rng.normal(size=11))))[2] for _ in range(40)]
     assert 0.7 < np.median(variances) < 2.0
 
@@ -122,3 +128,29 @@ def test_a_quiet_start_is_no_level():
     for k, (X, y) in enumerate(batches(nothing, 2, 7)):
         model.partial_fit(X, np.full(N, 0.7) if k < 2 else y)
     assert not np.any(model._fitted.state.levels.moved)
+
+
+def test_rows_that_hardly_count_tell_of_no_level():
+    """What has a weight of a millionth, at any level, moves nothing."""
+    model, rng = StreamingSGPRegressor(n_inducing=20, random_state=0), np.random.default_rng(3)
+    for X, y in batches(slope, 0, 6):
+        both = np.vstack([X, rng.uniform(0.0, 10.0, (N, 1))])
+        targets = np.append(y, 3.0 * rng.normal(size=N))
+        model.partial_fit(both, targets, sample_weight=np.repeat([1.0, 1e-6], N))
+    levels = model._fitted.state.levels
+    assert levels.moved > 1.0
+    assert levels.variance < 0.05
+
+
+def test_a_level_goes_on_while_an_output_is_missing():
+    """And batches in which rows lack an output are scored by what is predicted, its level too."""
+    model = StreamingSGPRegressor(n_inducing=20, random_state=0)
+    for k, (X, y) in enumerate(batches(slope, 0, 9)):
+        both = np.column_stack([y, y])
+        both[slice(None) if k in (6, 7) else slice(0, None, 3), 1] = np.nan
+        mean, std = model.predict(X, return_std=True) if k else (both, both)
+        density = np.nansum(norm.logpdf(both, mean, std), axis=1).mean() if k else 0.0
+        model.partial_fit(X, both)
+    assert model._fitted.state.levels.moved[1] > 2.0
+    assert abs(np.mean(y - mean[:, 1])) < 0.3
+    assert_allclose(model.batch_log_densities_[-1], density)

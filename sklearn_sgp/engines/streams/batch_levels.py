@@ -82,10 +82,10 @@ class Series:
         return self.batch, self.row, self.end, self.level, self.variance
 
     def of_output(self, c):
-        """Return numbers, middles, ends, levels and variances, (k,), of what an output tells."""
-        seen = np.isfinite(self.variance[:, c])
+        """Return numbers, middles, ends, levels and variances, (k,), from the first known on."""
+        known = np.logical_or.accumulate(np.isfinite(self.variance[:, c]))
         own = *self._parts[:3], self.level[:, c], self.variance[:, c]
-        return tuple(each[seen] for each in own)
+        return tuple(each[known] for each in own)
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,10 @@ class BatchLevels:
                 move[c] = now - moved[c]
         return BatchLevels(told, moved + move, ahead, wanders), move
 
+    def scaled_variance(self, targets):
+        """Return the variance of the next level for scaled `Targets`, (t,) or 0.0."""
+        return self.variance / targets.scale**2
+
     def gone_ahead(self):
         """Return these where everything known was moved to where the next batch is expected."""
         return replace(self, moved=self.moved + self.ahead, ahead=0.0)
@@ -146,9 +150,11 @@ def filtered(batch, row, end, levels, variances):
     Parameters
     ----------
     batch, row, end, levels, variances : ndarray of shape (k,)
-        See `Series`.
+        See `Series`; the first variance is finite.
     """
-    middles = np.array([levels[batch == one].mean() for one in np.unique(batch)])
+    tells = np.isfinite(variances)
+    each_batch = (levels[tells & (batch == one)] for one in np.unique(batch[tells]))
+    middles = np.array([each.mean() for each in each_batch])
     if len(middles) <= _FEWEST_CHANGES or not np.ptp(middles):
         return None
     unit, last = float(np.mean(np.diff(middles) ** 2)), batch == batch[-1]
@@ -157,7 +163,7 @@ def filtered(batch, row, end, levels, variances):
     now = 0.0
     for k, by_batch in enumerate(np.diff(batch), start=1):
         wanders.go(by_batch, by_rows[k - 1])
-        for each in (wanders, stays):
+        for each in (wanders, stays) if tells[k] else ():  # levels go on unseen
             each.observe(levels[k], variances[k])
         now = now + last[k] * wanders.level / last.sum()
     if wanders.evidence - stays.log_p < _NATS_TO_WANDER:

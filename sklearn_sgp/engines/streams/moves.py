@@ -19,7 +19,7 @@ def told_of_level(fitted, rows, n_jobs):
     Parameters
     ----------
     rows : Rows
-        In the order in which they came.
+        That count enough to tell what has changed, in the order in which they came.
     """
     if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
         return fitted
@@ -31,7 +31,7 @@ def told_of_level(fitted, rows, n_jobs):
         return replace(fitted, state=replace(state, levels=NO_LEVELS))
     prediction = Prediction.of(fitted, rows, n_jobs)
     try:
-        level, own = _levels(prediction, part, state.levels.variance / scale**2)
+        level, own = _levels(prediction, part, state.levels.scaled_variance(fitted.targets))
     except NotPositiveDefiniteError:
         return fitted
     levels, move = state.levels.after(X, scale * level, scale**2 * own)
