@@ -256,6 +256,10 @@ class Targets(Encoding):
         """Return columns (n, t) as they are learned."""
         return (self.warped(y) - self.mean) / self.scale
 
+    def scaled_variance(self, variance):
+        """Return variances in units of y, (t,), for scaled targets."""
+        return variance / self.scale**2
+
     def log_slope(self, y):
         """Return the log slope of `scaled`, (n, t), or (t,) where it is the same for all y."""
         return -np.log(self.scale)

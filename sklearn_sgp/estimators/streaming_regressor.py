@@ -513,7 +513,7 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _model_of(self, fitted):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
-        variance = fitted.state.levels.scaled_variance(fitted.targets)
+        variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
         return with_vouched_bands(model, *fitted.state.band_share)
 

@@ -151,7 +151,7 @@ class Bands:
         if not np.any(self.usual):
             return told
         mean, function = fitted.predictor.moments(_inputs(rows), n_jobs)
-        function = function + fitted.state.levels.scaled_variance(fitted.targets)
+        function = function + fitted.targets.scaled_variance(fitted.state.levels.variance)
         variance = function + noise_of_each(rows, fitted.noise_variance)
         squares = _squares(rows.targets - mean, variance)
         squares = np.where(variance <= self.usual, squares, np.nan)

@@ -130,10 +130,6 @@ class BatchLevels:
                 move[c] = now - moved[c]
         return BatchLevels(told, moved + move, ahead, wanders), move
 
-    def scaled_variance(self, targets):
-        """Return the variance of the next level for scaled `Targets`, (t,) or 0.0."""
-        return self.variance / targets.scale**2
-
     def gone_ahead(self):
         """Return these where everything known was moved to where the next batch is expected."""
         return replace(self, moved=self.moved + self.ahead, ahead=0.0)

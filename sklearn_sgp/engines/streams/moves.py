@@ -31,7 +31,7 @@ def told_of_level(fitted, rows, n_jobs):
         return replace(fitted, state=replace(state, levels=NO_LEVELS))
     prediction = Prediction.of(fitted, rows, n_jobs)
     try:
-        level, own = _levels(prediction, part, state.levels.scaled_variance(fitted.targets))
+        level, own = _levels(prediction, part, fitted.targets.scaled_variance(state.levels.variance))
     except NotPositiveDefiniteError:
         return fitted
     levels, move = state.levels.after(X, scale * level, scale**2 * own)

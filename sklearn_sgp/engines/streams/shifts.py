@@ -58,7 +58,7 @@ class Prediction(NamedTuple):
             predictor = replace(predictor, posterior=posterior)
         mean, covariance = predictor.joint(Inputs(np.asarray(rows.X, dtype=np.float64)), n_jobs)
         t = mean.shape[1]
-        level = fitted.state.levels.scaled_variance(fitted.targets)
+        level = fitted.targets.scaled_variance(fitted.state.levels.variance)
         function = np.broadcast_to(covariance + level, (*covariance.shape[:2], t))
         variance = np.ascontiguousarray(np.diagonal(function).T)
         noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, t, n_jobs)
