@@ -25,13 +25,15 @@ def held_out_index(rows, size, rng):
     Returns
     -------
     index : ndarray of int
-        At most ``size``, or half of the rows where the inputs drawn first have more.
+        At most ``size``, or half of the rows where all inputs have more; inputs of more rows than
+        that are left out as long as others are there.
     """
     order = random_index(len(rows), size, rng)
     number, counts = _repeated(rows)
     if number is None or not size:
         return order
     drawn = random_index(len(counts), len(counts), rng)
+    drawn = drawn[np.argsort(counts[drawn] > size, kind="stable")]
     n_taken = max(int((np.cumsum(counts[drawn]) <= size).sum()), 1)
     index = np.flatnonzero(np.isin(number, drawn[:n_taken]))
     return index if 2 * len(index) <= len(rows) else order

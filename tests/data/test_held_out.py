@@ -65,3 +65,13 @@ def test_inputs_that_are_all_equal_are_held_out_one_by_one():
     assert without_equals(rows.X, np.array([3])).sum() == 19
     halves = rows_of(np.repeat([[0.0], [1.0]], 10, axis=0))
     assert len(held_out_index(halves, 4, rng)) == 10
+
+
+def test_an_input_of_many_rows_does_not_end_the_draw(rng):
+    """Half of the rows are one input: 60 others are held out, whenever that one is drawn."""
+    X = rng.normal(size=(300, 2))
+    X[:150] = 0.0
+    for seed in range(20):
+        index = held_out_index(rows_of(X), 60, np.random.RandomState(seed))
+        assert len(index) == 60
+        assert index.min() >= 150

@@ -24,17 +24,17 @@ def told_of_level(fitted, rows, n_jobs):
     if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
         return fitted
     rows = rows.select(np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TOGETHER)).astype(np.intp))
-    scale, state = fitted.targets.scale, fitted.state
+    targets, state = fitted.targets, fitted.state
     X = np.asarray(rows.X, dtype=np.float64)
     part = parts_of(X)
     if part is None:
         return replace(fitted, state=replace(state, levels=NO_LEVELS))
     prediction = Prediction.of(fitted, rows, n_jobs)
     try:
-        level, own = _levels(prediction, part, fitted.targets.scaled_variance(state.levels.variance))
+        level, own = _levels(prediction, part, targets.scaled_variance(state.levels.variance))
     except NotPositiveDefiniteError:
         return fitted
-    levels, move = state.levels.after(X, scale * level, scale**2 * own)
+    levels, move = state.levels.after(X, targets.scale * level, targets.scale**2 * own)
     return _moved(replace(fitted, state=replace(state, levels=levels)), move)
 
 
