@@ -46,12 +46,16 @@ def least_noise_variance(rows):
 
 
 def row_keys(X):
-    """Return a number for each row, equal where rows are."""
+    """Return a number for each row, equal where rows are.
+
+    Columns count from the first row on: a large number that all rows have rounds nothing away.
+    """
+    first = np.asarray(X[:1], dtype=np.float64)
     direction = np.random.RandomState(0).uniform(1.0, 2.0, X.shape[1])
     keys = np.empty(len(X))
     for lo in range(0, len(X), _KEY_CHUNK):
         part = np.asarray(X[lo : lo + _KEY_CHUNK], dtype=np.float64)
-        keys[lo : lo + _KEY_CHUNK] = (part * direction).sum(axis=1)
+        keys[lo : lo + _KEY_CHUNK] = ((part - first) * direction).sum(axis=1)
     return keys
 
 

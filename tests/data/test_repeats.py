@@ -68,3 +68,11 @@ def test_few_equal_inputs_may_cost_a_thousandth_of_a_nat_a_row(rng):
     X[1] = X[0]
     least = least_noise_variance(rows_of(X, y, 1.0))
     assert_allclose(0.25 * (y[1] - y[0]) ** 2 / least, 1e-3 * 20_000, rtol=1e-10)
+
+
+def test_a_large_number_that_all_rows_have_hides_no_repeats(rng):
+    """A time in nanoseconds, the same for all rows, made all keys one number."""
+    X = np.column_stack([np.full(20, 1.7e18), np.repeat(rng.normal(size=10), 2)])
+    assert len(np.unique(repeats.row_keys(X))) == 10
+    rows = rows_of(X[rng.permutation(20)], rng.normal(size=20))
+    assert least_noise_variance(rows) > 0.0
