@@ -50,6 +50,9 @@ _TIMES_AS_LONG = 4.0
 def or_along_directions(problem, done, fitted, fit):
     """Return a problem and its fit, or those with a kernel of directions where these are better.
 
+    What was learned without them is kept where Ctrl-C, or noise that is lost in rounding, ends the
+    search or the second fit.
+
     Parameters
     ----------
     problem : Problem
@@ -61,12 +64,20 @@ def or_along_directions(problem, done, fitted, fit):
     fit : callable
         ``fit(problem)``: a problem and a `Fitted`.
     """
-    start = turned_start(problem, fitted)
-    if start is None:
-        return done, fitted
     trace = problem.trace
-    begin, trace.start = trace.clock.elapsed(), start
-    other, again = fit(replace(problem, start=start))
+    before = trace.start
+    try:
+        start = turned_start(problem, fitted)
+        if start is None:
+            return done, fitted
+        begin, trace.start = trace.clock.elapsed(), start
+        other, again = fit(replace(problem, start=start))
+    except NotPositiveDefiniteError:
+        trace.start = before
+        return done, fitted
+    except KeyboardInterrupt:
+        trace.start = before
+        return done, replace(fitted, interrupted=True)
     words = in_words(fitted.start.kernel)
     columns = _tried(words, fitted, problem, 0.0)
     directions = _tried(f"{words}, directions", again, problem, trace.clock.elapsed() - begin)
@@ -74,8 +85,8 @@ def or_along_directions(problem, done, fitted, fit):
     taken = directions if gains else columns
     tell("columns or directions", [columns, directions], taken, trace)
     trace.start = taken.result.start
-    n_iter = fitted.n_iter + again.n_iter - 1
-    return done if taken is columns else other, replace(taken.result, n_iter=n_iter)
+    told = {"n_iter": fitted.n_iter + again.n_iter - 1, "interrupted": again.interrupted}
+    return done if taken is columns else other, replace(taken.result, **told)
 
 
 def _tried(name, fitted, problem, seconds):
@@ -101,17 +112,13 @@ def turned_start(problem, fitted):
         return None
     if len(problem.rows) < _ROWS_OF_A_WEIGHT * np.count_nonzero(spread):
         return None
-    search = _Search(problem.rows, fitted, center, spread)
-    try:
-        found = search.best(scales)
-    except NotPositiveDefiniteError:  # of noise that is lost in rounding
-        return None
+    found = _Search(problem.rows, fitted, center, spread).best(scales)
     return None if found is None else _start_at(fitted.start, found.parameters, spread)
 
 
 def _may_turn(problem, fitted):
     start, clock = problem.start, problem.trace.clock
-    is_whole = not (problem.rows.live_elsewhere or problem.is_interim)
+    is_whole = not problem.rows.live_elsewhere
     of_numbers = not (start.columns.categorical or start.columns.incomplete)
     has_time = clock.left() > _TIMES_AS_LONG * clock.elapsed()
     is_plain = is_whole and of_numbers and has_time and not start.parameters.has_features
