@@ -31,7 +31,7 @@ from ..kernels._length_scales import (
     n_scales_of,
     units_of_theta,
 )
-from ..kernels._turned import directions_of
+from ..kernels._turned import columns_of_directions
 from ..kernels._white_noise import (
     START_NOISE,
     fixed_unit_noise,
@@ -185,7 +185,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
-    if previous is not None and _has_learned_directions(previous, rows):
+    if previous is not None and _keeps_directions(previous, choices.columns, spread):
         return [previous.start.kernel]
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
@@ -203,11 +203,16 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     return kernels
 
 
-def _has_learned_directions(previous, rows):
-    """Return whether an earlier fit of such columns came from a default kernel to directions."""
+def _keeps_directions(previous, columns, spread):
+    """Return whether an earlier fit came from a default kernel to directions of these columns.
+
+    That is of all columns that vary, which have numbers without gaps.
+    """
     start = previous.start
-    is_default = "theta" in start.left_open and rows.X.shape[1] == start.parameters.Z.shape[1]
-    return is_default and directions_of(start.kernel) is not None
+    is_default = "theta" in start.left_open and len(spread) == start.parameters.Z.shape[1]
+    if not is_default or columns.categorical or columns.incomplete:
+        return False
+    return columns_of_directions(start.kernel) == np.flatnonzero(spread).tolist()
 
 
 def _may_be_lines(rows, choices, likelihood):

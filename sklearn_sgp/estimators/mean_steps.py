@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._linalg import NotPositiveDefiniteError
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
 from ..noise.far_targets import without_far_targets
@@ -66,6 +67,8 @@ class VouchForMean:
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit
         judged = self._judged(fit)
+        if judged.reference.fitted.interrupted:
+            return replace(fit, fitted=replace(fitted, interrupted=True))
         judged.tell(fit.trace)
         reference = judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):
@@ -121,20 +124,24 @@ class PlainFirst:
         is_few = not problem.rows.live_elsewhere and len(problem.rows) <= _LEARNED_ROWS
         if fit.targets.keeps_means or not (is_few and problem.learns):
             return fit
-        if fit.trace.clock.left() <= 0.0:
-            return fit
+        if fit.trace.clock.left() <= 0.0 or problem.start.earlier is not None:
+            return fit  # a warm start has a kernel of these targets
         fit.trace.begin(_STAGE)
         plain = fit
-        for step in self.plain:
-            plain = step(plain)
-        if plain.fitted.interrupted:
+        try:
+            for step in self.plain:
+                plain = step(plain)
+        except NotPositiveDefiniteError:
             return fit
+        if plain.fitted.interrupted:
+            raise KeyboardInterrupt
         # the kernel of targets that are far from all others is no start of another
         if any(without_far_targets(one) is not one for one in (problem, plain.problem)):
             return replace(fit, plain=plain)
         fit.trace.choices += plain.trace.choices
         posed = self.pose(replace(fit, fitted=plain.fitted))
-        begin = replace(posed.problem.start, alternatives=())
+        # it is no earlier fit of these targets: what the plain one has missed is looked for again
+        begin = replace(posed.problem.start, alternatives=(), earlier=None)
         settings = replace(posed.problem.settings, n_restarts_optimizer=0)
         problem = replace(posed.problem, start=begin, settings=settings)
         return replace(fit, problem=problem, plain=plain)

@@ -60,10 +60,21 @@ def turned(kernel, columns, directions, spread):
 
 def directions_of(kernel):
     """Return the learned weights of the first term of a kernel, (r, k), or None."""
+    seen = _seen_directions(kernel)
+    return None if seen is None else np.array(seen.directions)
+
+
+def columns_of_directions(kernel):
+    """Return the list of columns that the first term of a kernel learns weights of, or None."""
+    seen = _seen_directions(kernel)
+    return None if seen is None else list(seen.columns)
+
+
+def _seen_directions(kernel):
     first = _first(kernel)
     shape = first.k2 if isinstance(first, Product) else None
     is_turned = isinstance(shape, Columns) and shape.learns_directions
-    return np.array(shape.directions) if is_turned else None
+    return shape if is_turned else None
 
 
 def count_of_smooth_term(kernel):

@@ -1,6 +1,8 @@
 """Default kernels learn directions where a function has some, and keep columns elsewhere."""
 
 import pickle
+from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import learned_directions
+from sklearn_sgp.engines.blocks import engine
+from sklearn_sgp.engines.variational import engine as variational
 from sklearn_sgp.kernels._compile import compile_without_noise
 from sklearn_sgp.kernels._turned import directions_of
 from sklearn_sgp.objectives.exact import left_out_score
@@ -144,6 +149,61 @@ def test_the_kernel_serves_as_others_do(kind, ridges):
     assert directions_of(model.kernel_).shape == (1, 6)
     model.partial_fit(*table(ridge, 30, seed=3))
     assert error(model, ridge) < 0.1
+
+
+@pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), KeyboardInterrupt()])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch, columns_only):
+    X, y = table(ridge)
+    plain = kind(random_state=0).fit(X, y)
+    monkeypatch.undo()
+    again = learned_directions.or_along_directions
+
+    def fails(problem):
+        raise ends
+
+    module = engine if kind is AnytimeSGPRegressor else variational
+    monkeypatch.setattr(module, "or_along_directions", lambda *given: again(*given[:3], fails))
+    model = kind(random_state=0)
+    with pytest.raises(KeyboardInterrupt) if isinstance(ends, KeyboardInterrupt) else nullcontext():
+        model.fit(X, y)
+    assert_array_equal(model.predict(X), plain.predict(X))
+
+
+def test_a_second_fit_that_was_interrupted_is_told_to_be():
+    X, y = table(ridge)
+    model, again = AnytimeSGPRegressor(random_state=0), learned_directions.or_along_directions
+
+    def interrupted(*given):
+        other, learned = given[3](given[0])
+        return again(*given[:3], lambda _: (other, replace(learned, interrupted=True)))
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(engine, "or_along_directions", interrupted)
+        model.fit(X, y)
+    assert model.predict(X).shape == y.shape
+
+
+def test_warped_targets_and_their_plain_mean_have_directions():
+    X, y = table(lambda X: np.sin(X @ WEIGHTS) + 0.5 * np.cos(X[:, 1] + X[:, 2] - X[:, 4]))
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, np.exp(y))
+    warp = [one["candidate"] for one in model.choices_ if one["choice"] == "warp" and one["taken"]]
+    assert warp == ["logarithm"]
+    assert directions_of(model.kernel_) is not None
+    told = [one for one in model.choices_ if one["choice"] == "columns or directions"]
+    assert [one["taken"] for one in told] == [False, True]
+    assert min(one["score"] for one in model.choices_ if one["choice"] == "distribution") > 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_warm_start_sees_columns_that_vary_since(kind):
+    X, y = table(ridge)
+    before = np.insert(X, 6, 7.0, axis=1)
+    model = kind(random_state=0, warm_start=True).fit(before, y)
+    assert directions_of(model.kernel_).shape[1] == 6
+    since = np.insert(X, 6, np.random.RandomState(1).standard_normal(150), axis=1)
+    directions = directions_of(model.fit(since, y + 2.0 * since[:, 6]).kernel_)
+    assert directions is None or directions.shape[1] == 7
 
 
 def test_outputs_that_share_a_kernel():

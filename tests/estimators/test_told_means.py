@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps
 from sklearn_sgp.predict.observations import CombinedMean
@@ -34,6 +35,43 @@ def steps(n, seed=0):
     X = rng.uniform(0.0, 1.0, (n, 2))
     f = 1.0 + np.where(X[:, 0] > 0.5, 12.0, 0.0) + 3.0 * np.sin(9.0 * X[:, 1]) ** 2
     return X, f * (1.0 + 0.02 * rng.normal(size=n))
+
+
+def interims(monkeypatch, answer):
+    """Let ``answer(fitted)`` take the place of what is learned beside the fit that is told."""
+    usual = engine.BlockModels.fit
+
+    def fit(self, problem):
+        fitted = usual(self, problem)
+        return answer(fitted) if problem.is_interim else fitted
+
+    monkeypatch.setattr(engine.BlockModels, "fit", fit)
+
+
+@pytest.mark.parametrize("few", [0, 1536])
+def test_ctrl_c_amid_the_plain_mean_ends_the_fit(few, monkeypatch):
+    interims(monkeypatch, lambda fitted: replace(fitted, interrupted=True))
+    monkeypatch.setattr(mean_steps, "_LEARNED_ROWS", few)
+    X, _ = tails(60)
+    with pytest.raises(KeyboardInterrupt):
+        AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, np.exp(2.0 * np.sin(X[:, 0])))
+
+
+def test_warped_targets_are_learned_where_plain_ones_cannot_be(monkeypatch):
+    failed = []
+
+    def answer(fitted):
+        if not failed:
+            failed.append(fitted)
+            raise NotPositiveDefiniteError("lost")
+        return fitted
+
+    interims(monkeypatch, answer)
+    X, _ = tails(60)
+    y = np.exp(2.0 * np.sin(X[:, 0]) + 0.1 * np.random.RandomState(0).standard_normal(60))
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
+    assert failed
+    assert model.score(X, y) > 0.8
 
 
 def test_least_squares_decide():
