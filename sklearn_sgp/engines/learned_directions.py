@@ -18,7 +18,7 @@ from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
 from ..kernels._length_scales import scale_places, units_of_theta
 from ..kernels._parts import in_words
-from ..kernels._turned import count_of_smooth_term, directions_of, scales_of_smooth_term, turned
+from ..kernels._turned import count_of_weights, directions_of, scales_of_smooth_term, turned
 from ..objectives.exact import exact_evidence, left_out_score
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
@@ -84,8 +84,14 @@ def _tried(name, fitted, problem, seconds):
 
 
 def _penalty(parameters, n_rows):
-    """Return the BIC penalty of the smooth term, in nats; other terms are the same ones."""
-    return 0.5 * np.log(n_rows) * count_of_smooth_term(parameters.kernel.sklearn_kernel)
+    """Return the BIC penalty of the weights, in nats; other terms are the same ones.
+
+    Length scales cost nothing: that of a column which says little grows until the evidence is flat,
+    while a weight of either sign fits noise. 106 made tables of 80 to 400 rows: weights that paid
+    only beside the cost of length scales were taken in twelve, four of which lost .06 to .64 nats a
+    row of new rows, and eight gained .01 to .09.
+    """
+    return 0.5 * np.log(n_rows) * count_of_weights(parameters.kernel.sklearn_kernel)
 
 
 def turned_start(problem, fitted):
@@ -218,7 +224,7 @@ class _Search:
 
     def affords(self, parameters):
         """Return whether rows are enough for the weights."""
-        count = count_of_smooth_term(parameters.kernel.sklearn_kernel)
+        count = count_of_weights(parameters.kernel.sklearn_kernel)
         return _ROWS_OF_A_WEIGHT * count <= self.n_all
 
     def turned(self, kernel, directions):
