@@ -135,7 +135,7 @@ class _Found(NamedTuple):
     gain : float
         Of it, since the ascent began.
     score : float
-        The evidence less the `_penalty`.
+        The evidence less the cost of the weights.
     """
 
     parameters: Parameters
@@ -196,7 +196,7 @@ class _Search:
         if not found:
             return None
         left_out = [left_out_score(one.parameters, self.rows) for one in found]
-        costs = [_penalty(one.parameters, self.n_all) / self.n_all for one in found]
+        costs = [self.cost(one.parameters) / self.n_rows for one in found]
         best = int(np.argmax(np.subtract([one.mean for one in left_out], costs)))
         of_columns = left_out_score(columns.parameters, self.rows)
         return found[best] if left_out[best].is_better(of_columns) else None
@@ -214,13 +214,17 @@ class _Search:
         for count in (count for count in _FEW_DIRECTIONS if count < len(self.own)):
             strongest = self.turned(kernel, sizes[:count, None] * turns[:count] / self.own)
             begun = strongest.with_values(log_noise=whole.parameters.log_noise)
-            if self.affords(begun) and most - _penalty(begun, self.n_rows) > best:
+            if self.affords(begun) and most - self.cost(begun) > best:
                 try:
                     found = self.ascent(begun, least=best)
                 except NotPositiveDefiniteError:
                     continue
                 yield found
                 best, most = max(best, found.score), min(most, found.value)
+
+    def cost(self, parameters):
+        """Return these rows' share of the penalty, which all rows pay together."""
+        return _penalty(parameters, self.n_all) * self.n_rows / self.n_all
 
     def affords(self, parameters):
         """Return whether rows are enough for the weights."""
@@ -251,7 +255,7 @@ class _Search:
             evidence, space, parameters, max_iter=n_steps, plateau=Plateau(_NO_GAIN, _NO_GAINS),
             trace=trace, memory=FEW_PAIRS, ends=ends,
         )  # fmt: skip
-        score = value - _penalty(parameters, self.n_rows)
+        score = value - self.cost(parameters)
         return _Found(parameters, value, value - values[0], score)
 
 
