@@ -77,15 +77,15 @@ def _seen_directions(kernel):
     return shape if is_turned else None
 
 
-def count_of_smooth_term(kernel):
-    """Count the length scales of the first term of a default kernel, or what its weights say.
+def count_of_weights(kernel):
+    """Count what the weights of the first term of a default kernel say; 0 where it sees columns.
 
     Directions that are turned among themselves are the same kernel: r of them in d columns have
     r d - r (r - 1) / 2 numbers.
     """
     directions = directions_of(kernel)
     if directions is None:
-        return np.size(_first(kernel).k2.length_scale)
+        return 0
     r, d = directions.shape
     return r * d - r * (r - 1) // 2
 

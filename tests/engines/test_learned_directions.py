@@ -96,6 +96,13 @@ def test_columns_are_kept(kind, seed):
     assert directions_of(kind(random_state=0).fit(X, y).kernel_) is None
 
 
+def test_noise_is_no_direction():
+    X, y = table(of_columns, n=100, noise=1.5, seed=7)
+    model = AnytimeSGPRegressor(random_state=0).fit(X, y)
+    assert directions_of(model.kernel_) is None
+    assert error(model, of_columns) < 0.75
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_keeps_columns_is_the_same_to_the_last_bit(kind, columns_only, monkeypatch):
     X, y = table(of_columns)
