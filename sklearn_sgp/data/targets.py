@@ -258,7 +258,7 @@ class Targets(Encoding):
 
     def scaled_variance(self, variance):
         """Return variances in units of y, (t,), for scaled targets."""
-        return variance / self.scale**2
+        return variance / self.scale / self.scale  # the square of a tiny scale is zero
 
     def log_slope(self, y):
         """Return the log slope of `scaled`, (n, t), or (t,) where it is the same for all y."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
+from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
@@ -125,7 +126,8 @@ def turned_start(problem, fitted):
         return None
     if len(problem.rows) < _ROWS_OF_A_WEIGHT * np.count_nonzero(spread):
         return None
-    found = _Search(problem.rows, fitted, center, spread).best(scales)
+    with single_blas_thread():  # few rows: two threads wait for each other
+        found = _Search(problem.rows, fitted, center, spread).best(scales)
     return None if found is None else _start_at(fitted.start, found.parameters, spread)
 
 

@@ -74,6 +74,7 @@ def test_a_jitter_above_the_one_asked_for_is_said_once(smooth, monkeypatch):
     assert len(seen) == 1
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
 @pytest.mark.parametrize("optimizer", [None, "auto"])
 @pytest.mark.parametrize("solver", ["exact", "anytime"])
 def test_what_no_jitter_helps_is_an_error_with_a_cure(smooth, optimizer, solver):

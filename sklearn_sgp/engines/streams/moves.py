@@ -14,7 +14,8 @@ from .watch import LEAST_ROWS
 def told_of_level(fitted, rows, n_jobs):
     """Return a stream that knows what a batch tells of its level, moved to it where that wanders.
 
-    A batch whose rows come in an order of their inputs says nothing.
+    A batch whose rows come in an order of their inputs says nothing, nor do targets whose squares
+    are zero.
 
     Parameters
     ----------
@@ -22,6 +23,8 @@ def told_of_level(fitted, rows, n_jobs):
         That count enough to tell what has changed, in the order in which they came.
     """
     if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
+        return fitted
+    if not np.all(fitted.targets.scale**2 > 0.0):
         return fitted
     rows = rows.select(np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TOGETHER)).astype(np.intp))
     targets, state = fitted.targets, fitted.state
