@@ -139,18 +139,23 @@ class _CoordinateAscent:
         for count in range(1, n_rounds + 1):
             if fit is first and self.trace.clock.left() <= 0.0:
                 break
+            given = fit
             try:
                 fit = self._fit_given(fit, update, errors, learns=count <= _LEARNING_ROUNDS)
             except NotPositiveDefiniteError:  # precisions too far apart for floating point
                 break
             if not _is_comparable(fit, first):
                 break
-            gain = fit.gain_over(best)
+            gain, before = fit.gain_over(best), best
             best = fit if gain > 0.0 else best
             if count == n_rounds or self._ends(fit, gain, begun):
                 return best
             begun = self._begin_round()
-            update, errors = self._next_update(fit, update, errors)
+            try:
+                update, errors = self._next_update(fit, update, errors)
+            except NotPositiveDefiniteError:  # its noise is less than rounding at some rows
+                best, fit = before, given
+                break
         if best is None or best is first:
             try:
                 return self._without_rounds(first, fit.problem, update, errors)
