@@ -33,7 +33,7 @@ from ..other_starts import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .coverage import check_coverage
 from .hyperparameters import lbfgs_options
-from .near_groups import GROUP_SIZE, NEIGHBORS, NearGroups
+from .near_groups import GROUP_SIZE, NEIGHBORS, GroupDraws
 from .pace import LEAST_GROUPS, Ahead, seconds_of_group
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
 
@@ -141,7 +141,7 @@ class CompositeLearning:
         needs_groups = self.has_labels or rows is not problem.rows
         self.whole = n_rows <= (LARGEST_WHOLE if needs_groups else _LARGEST_EXACT)
         self.held_out = None  # rows to learn from and rows that judge
-        self.near = NearGroups.of_density(problem, rows)
+        self.near = GroupDraws.of_density(problem, rows)
         self.n_tests = None
         self.more_neighbors = NEIGHBORS if self.has_labels else MORE_NEIGHBORS
         self.n_jobs, self.seconds_of_pass = problem.settings.n_jobs, 0.0
@@ -232,7 +232,7 @@ class CompositeLearning:
         ----------
         task : Problem
         parameters : Parameters
-        near : NearGroups or None
+        near : GroupDraws or None
             Other groups than those of now.
         """
         if self.held_out is None:

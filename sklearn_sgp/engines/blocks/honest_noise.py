@@ -22,7 +22,7 @@ from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...partitions.search import nearest_in_table
-from .near_groups import NearGroups
+from .near_groups import GroupDraws
 from .pace import LEAST_GROUPS, seconds_of_group
 
 # Rows whose nearest rows are looked at, and how many of these.
@@ -74,7 +74,7 @@ def with_honest_noise(problem, parameters, budget):
 def _density(share, problem, parameters, budget):
     """Return a function of parameters: the mean log density of a row given those around it."""
     rows, rng = _observed_once(problem.rows), deepcopy(problem.rng)  # no draw is taken away
-    near = NearGroups.of_density(replace(problem, rows=rows, rng=rng))
+    near = GroupDraws.of_density(replace(problem, rows=rows, rng=rng))
     groups = replace(near, count=min(near.count, _JUDGING_GROUPS)).draw(parameters, rng)
     n_jobs = problem.settings.n_jobs
     if budget.is_limited:

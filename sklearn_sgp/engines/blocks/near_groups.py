@@ -17,7 +17,7 @@ _WIDE_EVERY, _WIDE_SIZE = 40, 400
 
 
 @dataclass(frozen=True)
-class NearGroups:
+class GroupDraws:
     """Groups of rows that are near at the length scales of a kernel, and wide ones.
 
     Parameters

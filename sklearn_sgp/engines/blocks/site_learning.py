@@ -21,7 +21,7 @@ from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .candidates import best_start, task_of, with_variational_start
 from .hyperparameters import lbfgs_options
-from .near_groups import NearGroups
+from .near_groups import GroupDraws
 from .pace import LEAST_GROUPS
 from .ways import learn_in_rounds
 
@@ -90,7 +90,7 @@ class SiteLearning:
     def __init__(self, problem):
         self.rows, self.rng = problem.rows, problem.rng
         self.whole = len(problem.rows) <= LARGEST_WHOLE
-        self.near, self._judging = NearGroups.of(problem), {}
+        self.near, self._judging = GroupDraws.of(problem), {}
         self._best = Score.none()  # of the trials so far
 
     def groups(self, parameters, count, rng=None):
