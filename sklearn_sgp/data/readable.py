@@ -98,8 +98,9 @@ def _explain_strings(X, error, apart):
     if columns:
         raise ValueError(
             "X must hold numbers but in columns of categories. Got a string in "
-            f"{_listed(columns)}: {error}. Name such columns in categorical_features, or encode "
-            "them; of strings that are dates make numbers."
+            f"{_listed(columns)}: {error}. Name such columns in categorical_features "
+            '("from_dtype" takes what a table holds as categories), or encode them; of strings '
+            "that are dates make numbers."
         ) from error
 
 
