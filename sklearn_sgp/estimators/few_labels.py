@@ -116,10 +116,7 @@ def _predicted(some, recipe, fit, left):
     """Return probabilities of the rows that are left, by a fit of some others."""
     with warnings.catch_warnings():  # what is to be said is said of all rows
         warnings.simplefilter("ignore")
-        for step in (*recipe.prepare, *recipe.learn):
-            some = step(some)
-    if some.fitted.interrupted:
-        raise KeyboardInterrupt
+        some = some.after([*recipe.prepare, *recipe.learn])
     labels = None if fit.labels is None else fit.labels[left]
     fitted = some.fitted
     model = Classes(fitted.predictor.ready(), fitted.public_likelihood, some.targets)
