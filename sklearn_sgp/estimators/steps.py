@@ -185,6 +185,8 @@ def _placed(labels, fit, merges):
 
 def _known_or_present(classes, fit):
     """Return the classes, or those of the rows of positive weight where none are known."""
+    if fit.targets is not None:  # those of a fit of more rows
+        return fit.targets.classes
     if classes is not None:
         return classes
     return np.unique(fit.y if fit.weight is None else fit.y[fit.weight > 0.0])
