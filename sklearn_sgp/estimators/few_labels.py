@@ -107,7 +107,7 @@ def _of_rows(fit, place, kept):
     labels = None if fit.labels is None else fit.labels[kept]
     weight = None if fit.weight is None else fit.weight[kept]
     y = fit.targets.classes[place[kept]]
-    begun = Fit.of(Inputs(fit.X[kept], labels), y, weight)
+    begun = Fit.of(Inputs(fit.X[kept], labels), y, weight, fit.is_batch)
     return replace(begun, trace=Trace(Clock()), targets=fit.targets)
 
 
