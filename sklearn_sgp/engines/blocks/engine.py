@@ -24,12 +24,12 @@ class BlockModels:
     ----------
     plan : BlockPlan or None
         None where rows are added only.
-    before : Fitted or None
+    previous : Fitted or None
         Of an earlier fit, whose steps may go on.
     """
 
     plan: BlockPlan | None = None
-    before: Fitted | None = None
+    previous: Fitted | None = None
 
     def fit(self, problem):
         """Learn from all rows; see `Engine`.
@@ -39,7 +39,7 @@ class BlockModels:
         one column or two explain far more of numbers, fast along these; the better one is kept.
         """
         if problem.start.likelihood.conjugate:
-            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.before))
+            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.previous))
             if not fitted.interrupted:
                 warn_of_weak_spots(done, fitted, self.plan.model.dense)
         else:
