@@ -54,7 +54,7 @@ def watched(estimator, fitted, rows, order):
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    usual = usual_distances(fitted, rows)
+    usual = usual_distances(fitted)
     watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
