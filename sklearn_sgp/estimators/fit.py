@@ -73,7 +73,7 @@ class Fit:
         return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset, is_batch=is_batch)
 
     def after(self, steps):
-        """Return the fit after all steps of another one beside it, whose Ctrl-C is raised."""
+        """Return what steps make of it, beside the fit that is told; raise Ctrl-C amid them."""
         fit = self
         for step in steps:
             fit = step(fit)
