@@ -263,26 +263,16 @@ def check_labels_present(name, labels):
         )
 
 
-def sorted_labels(name, labels):
-    """Return labels, each once, in their order, or raise a ValueError where they have none.
-
-    Parameters
-    ----------
-    name : str
-    labels : array-like of shape (n,)
-
-    Returns
-    -------
-    labels : ndarray
-    """
-    check_labels_present(name, labels)
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise ValueError(f"{name} must be a sequence of labels. Got shape {labels.shape}.")
+def sorted_classes(classes):
+    """Return classes (n,), each once, in their order; a ValueError where they have none."""
+    check_labels_present("classes", classes)
+    classes = np.asarray(classes)
+    if classes.ndim != 1:
+        raise ValueError(f"classes must be a sequence of labels. Got shape {classes.shape}.")
     try:
-        return np.unique(labels)
+        return np.unique(classes)
     except TypeError as error:
-        raise ValueError(not_sortable(name, labels)) from error
+        raise ValueError(not_sortable("classes", classes)) from error
 
 
 def not_sortable(name, labels):

@@ -184,7 +184,7 @@ class Problem:
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
         Whether others go on from what is found, so that nobody is warned.
-    before : Fitted or None
+    previous : Fitted or None
         From other weights of the same rows: its blocks may serve again.
     inputs_are_rows : bool
         Whether the inducing inputs contain all distinct rows, so that none of them moves.
@@ -202,7 +202,7 @@ class Problem:
     rng: np.random.RandomState
     n_samples: int | None = None
     is_interim: bool = False
-    before: object = None
+    previous: object = None
     inputs_are_rows: bool = False
     has_row_noise: bool = False
     widths: object = 0.0

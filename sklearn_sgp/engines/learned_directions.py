@@ -8,6 +8,7 @@ by themselves, too, and what is best begins a fit of all rows.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -55,51 +56,40 @@ _ERRORS_OF_GAIN = 2.0
 _TIMES_AS_LONG = 4.0
 
 
-def or_along_directions(problem, done, fitted, fit):
-    """Return a problem and its fit, or those with a kernel of directions where these are better.
-
-    What was learned without them is kept where Ctrl-C, or noise that is lost in rounding, ends the
-    search or the second fit.
+def or_along_directions(problem, best, fit):
+    """Return the better of what was learned and a fit with a kernel of directions.
 
     Parameters
     ----------
     problem : Problem
         As it was posed.
-    done : Problem
-        With the kernel that was chosen.
-    fitted : Fitted
-        What was learned of it.
+    best : BestSoFar
     fit : callable
         ``fit(problem)``: a problem and a `Fitted`.
     """
-    trace = problem.trace
-    before = trace.start
-    try:
-        start = turned_start(problem, fitted)
-        if start is None:
-            return done, fitted
-        begin, trace.start = trace.clock.elapsed(), start
-        other, again = fit(replace(problem, start=start))
-    except NotPositiveDefiniteError:
-        trace.start = before
-        return done, fitted
-    except KeyboardInterrupt:
-        trace.start = before
-        return done, replace(fitted, interrupted=True)
+
+    def turned_problem():
+        start = turned_start(problem, best.fitted)
+        return None if start is None else replace(problem, start=start)
+
+    return best.or_from(turned_problem, fit, partial(_gain, problem))
+
+
+def _gain(problem, fitted, again, seconds):
+    """Return whether directions are better than columns, which the trace is told."""
     words = in_words(fitted.start.kernel)
     columns = _tried(words, fitted, problem, 0.0)
-    directions = _tried(f"{words}, directions", again, problem, trace.clock.elapsed() - begin)
+    directions = _tried(f"{words}, directions", again, problem, seconds)
     gains = directions.score.mean > columns.score.mean + VISIBLE_GAIN
-    taken = directions if gains else columns
-    tell("columns or directions", [columns, directions], taken, trace)
-    trace.start = taken.result.start
-    told = {"n_iter": fitted.n_iter + again.n_iter - 1, "interrupted": again.interrupted}
-    return done if taken is columns else other, replace(taken.result, **told)
+    tell(
+        "columns or directions", [columns, directions], [columns, directions][gains], problem.trace
+    )
+    return gains
 
 
 def _tried(name, fitted, problem, seconds):
     value = fitted.merit - _penalty(fitted.parameters, len(problem.rows))
-    return Tried(name, fitted, Score.of_objective(value, problem.rows.total_weight), seconds)
+    return Tried(name, None, Score.of_objective(value, problem.rows.total_weight), seconds)
 
 
 def _penalty(parameters, n_rows):

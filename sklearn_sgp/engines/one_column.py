@@ -5,6 +5,7 @@ scales, and at short ones of all columns no row has a neighbour. No gradient lea
 """
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -32,15 +33,27 @@ _PAIR_ROWS, _MOST_PAIRS = 600, 500
 _WORSE = 0.25
 
 
-def fast_along_a_column(problem, fitted):
-    """Return problems that begin fast along the columns that a fit has missed, most often none.
+def or_fast_along_columns(problem, best, fit):
+    """Return the best of what was learned and fits that begin fast along columns it has missed.
 
     Parameters
     ----------
     problem : Problem
-    fitted : Fitted
-        What was learned of it.
+        As it was posed.
+    best : BestSoFar
+    fit : callable
+        ``fit(problem)``: a problem and a `Fitted`.
     """
+    first = best.fitted
+    for start in _fast_starts(problem, first):
+        best = best.or_from(partial(replace, problem, start=start), fit)
+        if best.fitted.merit > first.merit + VISIBLE_GAIN * first.weight:
+            break
+    return best
+
+
+def _fast_starts(problem, fitted):
+    """Return starts that are fast along the columns that a fit has missed, most often none."""
     start = problem.start
     if not is_left_open(problem, fitted):
         return []
@@ -52,12 +65,7 @@ def fast_along_a_column(problem, fitted):
         return []
     begun = replace(start, alternatives=())
     begun = (with_own_scales([begun]) or [begun])[0]
-    return [replace(problem, start=_along(begun, pairs, missed, share)) for share in _OF_COLUMN]
-
-
-def gains_visibly(again, fitted):
-    """Return whether another fit of the same rows is better by what can be seen in predictions."""
-    return again.merit > fitted.merit + VISIBLE_GAIN * fitted.weight
+    return [_along(begun, pairs, missed, share) for share in _OF_COLUMN]
 
 
 def is_left_open(problem, fitted):

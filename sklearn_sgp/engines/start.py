@@ -63,7 +63,9 @@ class Choices:
     is the number of latent functions that outputs mix, None for independent outputs. With
     ``normalize_y=False``, or a pair, starting values and default bounds are relative to the targets
     as they are. ``has_default_kernel`` says that ``kernel`` was not given by the user.
-    ``kernel_priors`` has distributions by names of parameters, or is None.
+    ``kernel_priors`` has distributions by names of parameters, or is None. ``sees_more_rows`` says
+    that more rows than the first come later, so that these do not decide that categories have few:
+    `engines.streams.search_space.alike` holds what they share until they have more.
     """
 
     kernel: object
@@ -83,6 +85,7 @@ class Choices:
     normalize_y: object = True
     has_default_kernel: bool = False
     kernel_priors: object = None
+    sees_more_rows: bool = False
 
     def by_default(self, kernel, noise_variance):
         """Return the same with another default kernel, whose inducing inputs stay where they are.
@@ -96,10 +99,6 @@ class Choices:
         noise = self.noise_variance if given else noise_variance
         own = {"kernel": kernel, "noise_variance": noise, "optimize_inducing": False}
         return replace(self, **own, has_default_kernel=True)
-
-    def seeing_more_rows(self):
-        """Return the same where more rows than the first come later."""
-        return replace(self, kernel_set=replace(self.kernel_set, sees_more_rows=True))
 
     @property
     def has_features(self):
@@ -189,7 +188,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         return [previous.start.kernel]
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
-    if not choices.kernel_set.sees_more_rows:
+    if not choices.sees_more_rows:
         scarce = scarce_categories(choices.columns, rows.total_weight)
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, of_near, scarce)
     if _may_be_lines(rows, choices, likelihood):

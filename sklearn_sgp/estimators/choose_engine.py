@@ -22,15 +22,15 @@ def variational(estimator, fit=None):
     return Variational(estimator.inducing, estimator.n_inducing, estimator.total_samples)
 
 
-def in_blocks(estimator, before, fit):
+def in_blocks(estimator, previous, fit):
     """Return the engine of block models: which factors, which blocks, which solver.
 
     Parameters
     ----------
-    before : Fitted or None
+    previous : Fitted or None
         Of an earlier fit, whose steps may go on.
     """
-    return BlockModels(block_plan(estimator, len(fit.X)), before)
+    return BlockModels(block_plan(estimator, len(fit.X)), previous)
 
 
 def of_first_rows(engine, initial, fit):

@@ -5,7 +5,7 @@ import copy
 from sklearn.base import ClassifierMixin
 
 from .._compat import _fit_context
-from ..data.checks import sorted_labels
+from ..data.checks import sorted_classes
 from ..data.inputs import InputFormat
 from ..predict.classes import Classes
 from . import insights
@@ -104,7 +104,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
                 "class_weight='balanced' is not supported for partial_fit, which does not know how "
                 "many rows of each class will come: give a dict."
             )
-        known = None if classes is None else sorted_labels("classes", classes)
+        known = None if classes is None else sorted_classes(classes)
         with transaction(self):
             if self._fitted is None:
                 self._learn_rows(X, y, sample_weight, classes=known, is_batch=True)

@@ -1,7 +1,6 @@
 """The step that asks whether few labels tell more by where they lie than by how many there are."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,13 +40,13 @@ class WeighFrequencies:
 
     Parameters
     ----------
-    recipe_of : callable
-        ``recipe_of(classes)``: the recipe of a fit of some rows, without this step.
+    steps : list of callable
+        Of a fit of some rows.
     most_rows : int
         That are asked.
     """
 
-    recipe_of: Callable
+    steps: list
     most_rows: int = FEW
 
     def __call__(self, fit):
@@ -67,13 +66,13 @@ class WeighFrequencies:
 
     def _share(self, fit, place, weight):
         """Return the share of frequencies, by labels that are left out."""
-        count, recipe = len(fit.targets.classes), self.recipe_of(fit.targets.classes)
+        count = len(fit.targets.classes)
         own, plain = np.empty(len(place)), np.empty(len(place))
         parts = fit.problem.rng.permutation(np.arange(len(place)) % _LEFT_OUT_PARTS)
         parts = parts[first_of_equals(fit.X)]
         for part in np.unique(parts):
             left, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-            p = _predicted(_of_rows(fit, place, kept), recipe, fit, left)
+            p = _predicted(_of_rows(fit, place, kept), self.steps, fit, left)
             own[left] = np.log(p[np.arange(len(left)), place[left]])
             known = np.bincount(place[kept], weight[kept], count)
             plain[left] = np.log(succession(known)[place[left]])
@@ -104,22 +103,19 @@ def _places(fit):
 
 
 def _of_rows(fit, place, kept):
-    """Begin a fit of some of the rows."""
+    """Begin a fit of some of the rows, which knows the classes of all."""
     labels = None if fit.labels is None else fit.labels[kept]
     weight = None if fit.weight is None else fit.weight[kept]
     y = fit.targets.classes[place[kept]]
-    begun = Fit.of(Inputs(fit.X[kept], labels), y, weight)
-    return replace(begun, trace=Trace(Clock()))
+    begun = Fit.of(Inputs(fit.X[kept], labels), y, weight, fit.is_batch)
+    return replace(begun, trace=Trace(Clock()), targets=fit.targets)
 
 
-def _predicted(some, recipe, fit, left):
+def _predicted(some, steps, fit, left):
     """Return probabilities of the rows that are left, by a fit of some others."""
     with warnings.catch_warnings():  # what is to be said is said of all rows
         warnings.simplefilter("ignore")
-        for step in (*recipe.prepare, *recipe.learn):
-            some = step(some)
-    if some.fitted.interrupted:
-        raise KeyboardInterrupt
+        some = some.after(steps)
     labels = None if fit.labels is None else fit.labels[left]
     fitted = some.fitted
     model = Classes(fitted.predictor.ready(), fitted.public_likelihood, some.targets)

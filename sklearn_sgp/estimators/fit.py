@@ -72,6 +72,15 @@ class Fit:
         n_samples = count_samples(X, weight)
         return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset, is_batch=is_batch)
 
+    def after(self, steps):
+        """Return what steps make of it, beside the fit that is told; raise Ctrl-C amid them."""
+        fit = self
+        for step in steps:
+            fit = step(fit)
+        if fit.fitted.interrupted:
+            raise KeyboardInterrupt
+        return fit
+
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.
 

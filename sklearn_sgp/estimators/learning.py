@@ -69,11 +69,7 @@ def _attributes_now(estimator, fit, recipe, parameters):
         rng=check_random_state(0),
         n_samples=None,
     )
-    fit = replace(fit, problem=held)
-    for step in recipe.learn:
-        fit = step(fit)
-    if fit.fitted.interrupted:
-        raise KeyboardInterrupt
+    fit = replace(fit, problem=held).after(recipe.learn)
     fitted = replace(fit.fitted, targets=fit.targets)
     attributes = fitted_attributes(estimator, fitted, sample.total_weight)
     attributes |= trace_attributes(trace, fit.targets, rows.total_weight)

@@ -23,11 +23,6 @@ from ..selection.means import best_mean, costs_mean
 from .noise_steps import ScaleVariances
 from .steps import FURTHEST
 
-# So few rows are learned from plainly first, as by default, and the warped targets from the kernel
-# of that: one choice among kernels, and no mean but the default's beside that of the distribution.
-# From the other end, with 20 iterations of a plain fit from the kernel of the warped targets, one
-# of twelve fits of six tables had 1.07 times the default's errors.
-_LEARNED_ROWS = 1536
 # Iterations where more rows learn a kernel of that mean's own, from that of the warped targets.
 _ITERATIONS = 4
 # More rows share the kernel of the warped targets first, and up to so many learn one of their own
@@ -66,8 +61,9 @@ class VouchForMean:
             return fit
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit
-        judged = self._judged(fit)
-        if judged.reference.fitted.interrupted:
+        try:
+            judged = self._judged(fit)
+        except KeyboardInterrupt:
             return replace(fit, fitted=replace(fitted, interrupted=True))
         judged.tell(fit.trace)
         reference = judged.reference
@@ -99,9 +95,7 @@ class VouchForMean:
     def _plain(self, fit, steps):
         """Return a fit without a warp and with Gaussian noise, in the time that is left."""
         has_time = fit.trace.clock.left() > 0.0
-        for step in steps if has_time else self.with_same_kernel:
-            fit = step(fit)
-        return fit
+        return fit.after(steps if has_time else self.with_same_kernel)
 
 
 @dataclass(frozen=True)
@@ -114,27 +108,26 @@ class PlainFirst:
         Steps of that fit, which begin with `BeginPlain`.
     pose : callable
         Poses the problem of the warped targets again, from the kernel that was learned.
+    most_rows : int
+        More are learned from as they are warped first.
     """
 
     plain: list
     pose: object
+    most_rows: int
 
     def __call__(self, fit):
         problem = fit.problem
-        is_few = not problem.rows.live_elsewhere and len(problem.rows) <= _LEARNED_ROWS
+        is_few = not problem.rows.live_elsewhere and len(problem.rows) <= self.most_rows
         if fit.targets.keeps_means or not (is_few and problem.learns):
             return fit
         if fit.trace.clock.left() <= 0.0 or problem.start.earlier is not None:
             return fit  # a warm start has a kernel of these targets
         fit.trace.begin(_STAGE)
-        plain = fit
         try:
-            for step in self.plain:
-                plain = step(plain)
+            plain = fit.after(self.plain)
         except NotPositiveDefiniteError:
             return fit
-        if plain.fitted.interrupted:
-            raise KeyboardInterrupt
         # the kernel of targets that are far from all others is no start of another
         if any(without_far_targets(one) is not one for one in (problem, plain.problem)):
             return replace(fit, plain=plain)

@@ -185,6 +185,8 @@ def _placed(labels, fit, merges):
 
 def _known_or_present(classes, fit):
     """Return the classes, or those of the rows of positive weight where none are known."""
+    if fit.targets is not None:  # those of a fit of more rows
+        return fit.targets.classes
     if classes is not None:
         return classes
     return np.unique(fit.y if fit.weight is None else fit.y[fit.weight > 0.0])
@@ -308,8 +310,7 @@ class PoseProblem:
         estimator, choices = self.estimator, choices_of(self.estimator)
         rng, rows = check_random_state(estimator.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.has_row_noise else fit.likelihood
-        if fit.is_batch:
-            choices = choices.seeing_more_rows()
+        choices = replace(choices, sees_more_rows=fit.is_batch)
         if self.kernel_of is not None:
             choices = choices.by_default(*self.kernel_of(rows))
         previous = fit.fitted if self.goes_on else self.previous

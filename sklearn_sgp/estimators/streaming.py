@@ -75,7 +75,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     if initial is not None:
         so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
-        fit = Fit.of(_inputs_of(rows), rows.y, rows.weight)
+        fit = Fit.of(_inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
         for step in (*recipe.prepare, *recipe.learn):
             fit = step(fit)

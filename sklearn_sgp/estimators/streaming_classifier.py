@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..engines.ties import LOOSE_TIES
-from ..kernels._defaults import STREAM_LABELS
+from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
 from . import recipes, streaming
 from .classifier import SGPClassifier
@@ -384,7 +384,7 @@ class StreamingSGPClassifier(SGPClassifier):
 
     def _default_kernels(self):
         ties = {"ties_length_scales": True, "ties": LOOSE_TIES}
-        return {**ties, "kernel_set": STREAM_LABELS}
+        return {**ties, "kernel_set": LABELS}
 
     def _later_rows(self, inputs, y, weight):
         targets = self._fitted.targets

@@ -18,6 +18,7 @@ from ..engines.streams.shifts import (
     warn_of_shift,
 )
 from ..engines.streams.stream import counted
+from ..objectives.scores import log_normal_density
 from ..predict.known_moments import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
@@ -53,7 +54,7 @@ def watched(estimator, fitted, rows, order):
     if seen is None:
         return _with(fitted, watch), share
     was_narrow, alone = watch.is_narrow, watch.alone
-    usual = usual_distances(fitted, rows)
+    usual = usual_distances(fitted)
     watch, seen, alarm = watch.tempered(share).after(seen, can_move(fitted), usual)
     fitted = _with(fitted, watch)
     if not alarm.any():
@@ -111,5 +112,5 @@ def _log_density_of_observed(model, rows, inputs):
     variance = np.broadcast_to(variance, mean.shape)
     mean, noise = inputs.shifted(mean), model.noise_at(inputs)
     mean, variance = model.likelihood.moments(mean, variance, noise)
-    each = -0.5 * (np.log(2.0 * np.pi * variance) + (rows.targets - mean) ** 2 / variance)
+    each = log_normal_density(rows.targets - mean, variance)
     return np.nansum(each - np.log(model.targets.scale), axis=1)

@@ -1,7 +1,7 @@
 """Kernels for data about which nothing is said: those among which a fit chooses by evidence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
 
@@ -77,9 +77,6 @@ class KernelSet:
         first learned by regressions.
     tries_ranges : bool
         Whether the proportion may be that of the columns' ranges.
-    sees_more_rows : bool
-        Whether more rows than the first come later, so that these do not decide that categories
-        have few: `engines.streams.search_space.alike` holds what they share until they have more.
     """
 
     kernels_of: Callable
@@ -89,7 +86,6 @@ class KernelSet:
     in_proportion: bool = False
     tries_own_scales: bool = False
     tries_ranges: bool = False
-    sees_more_rows: bool = False
 
 
 def _smooth(spread):
@@ -161,15 +157,13 @@ SMOOTH = KernelSet(_smooth_or_middle, _line_alone, lines_beside_levels=True)
 # Regression by local models, which can follow functions rough in all columns.
 LOCAL = KernelSet(_rough_in_all, _line_for_smooth, lines_beside_levels=True, of_near_rows=True)
 # Streams; lines have one variance beside the smooth part, as batches of few rows must learn it.
-STREAM = KernelSet(_smooth, _line_beside_smooth, sees_more_rows=True)
+STREAM = KernelSet(_smooth, _line_beside_smooth)
 # Classes with nothing to compare.
 PROPORTIONAL = KernelSet(_smooth, in_proportion=True)
 # Classes by local models; Matern-3/2 where columns are many.
 CLASSES = KernelSet(_smooth_or_rough, of_near_rows=True, in_proportion=True, tries_ranges=True)
 # Classes by inducing inputs.
 LABELS = KernelSet(_smooth, in_proportion=True, tries_own_scales=True)
-# The same of streams.
-STREAM_LABELS = replace(LABELS, sees_more_rows=True)
 # Log noise variances: length scales are sqrt(d) times as long. Where few inducing inputs explain
 # little of the prior's variance in many columns, the bound is best at variance 0, and stays there.
 # The rough part follows steps (noise times 10 within 1 % of the range, 3,000 rows: largest error of

@@ -415,5 +415,5 @@ def _given(problem, learned, update, n_iter):
             n_restarts_optimizer=0,
         ),
         is_interim=True,
-        before=learned,
+        previous=learned,
     )

@@ -30,7 +30,7 @@ _INIT_SIZE, _KERNEL_ROWS, _FIRST_NOISE_ITERATIONS, LATER_ITERATIONS = 4096, 2048
 LARGEST_SAMPLE = 200_000
 
 
-def learn_log_noise(given, prior, squares, before):
+def learn_log_noise(given, prior, squares, previous):
     """Learn q(g) from squared errors.
 
     Parameters
@@ -40,7 +40,7 @@ def learn_log_noise(given, prior, squares, before):
     squares : ndarray of shape (n, t)
         Expected squared errors in units of the noise variance. Outputs that have noise variances of
         their own have a log noise each, with one kernel and the same inducing inputs.
-    before : Fitted or None
+    previous : Fitted or None
         Of earlier squared errors.
     """
     rows = given.rows
@@ -51,31 +51,31 @@ def learn_log_noise(given, prior, squares, before):
     log_noise = LogNoise(n_outputs)
     of_squares = rows_of_squares(rows, squares, log_noise)
     try:
-        return _learned(given, prior, log_noise, of_squares, before)
+        return _learned(given, prior, log_noise, of_squares, previous)
     except UnboundedSitesError:
-        if before is None:
+        if previous is None:
             raise
         # a wide kernel of g may have no finite bound at squares that have changed
         return _learned(given, prior, log_noise, of_squares, None)
 
 
-def _learned(given, prior, log_noise, rows, before):
+def _learned(given, prior, log_noise, rows, previous):
     """Learn the kernel from some of many rows, and q(g) from all; what is not learned stays."""
-    if given.learns or before is None:
+    if given.learns or previous is None:
         some = rows.fixed_subset(_KERNEL_ROWS) if given.learns else rows
         if len(some) < len(rows):
             some = some.weighted(min(len(rows) / len(some), LARGEST_WEIGHT))
-        started = _started(given, prior, log_noise, some, before)
-        most = _FIRST_NOISE_ITERATIONS if before is None else LATER_ITERATIONS
+        started = _started(given, prior, log_noise, some, previous)
+        most = _FIRST_NOISE_ITERATIONS if previous is None else LATER_ITERATIONS
         most = most if given.learns else 0
-        _, before = run(_problem(given, started, some, before, most))
+        _, previous = run(_problem(given, started, some, previous, most))
         if len(some) == len(rows):
-            return before
-    started = replace(before.start, parameters=before.parameters)
-    return run(_problem(given, started, rows, before, 0))[1]
+            return previous
+    started = replace(previous.start, parameters=previous.parameters)
+    return run(_problem(given, started, rows, previous, 0))[1]
 
 
-def _started(given, prior, log_noise, of_squares, before):
+def _started(given, prior, log_noise, of_squares, previous):
     """Start with a kernel of g and its inducing inputs, those of an earlier fit if there is one."""
     n_inducing = prior.n_inducing
     if n_inducing is None:
@@ -90,15 +90,15 @@ def _started(given, prior, log_noise, of_squares, before):
         learns=given.learns,
         columns=given.start.columns,
     )
-    return start(of_squares, choices, log_noise, given.rng, before)
+    return start(of_squares, choices, log_noise, given.rng, previous)
 
 
-def _problem(given, started, of_squares, before, n_iter):
+def _problem(given, started, of_squares, previous, n_iter):
     """Make the `Problem` of g from a start, with so many iterations of its kernel."""
     return Problem(
         of_squares,
         started,
-        _inference(started.likelihood, of_squares, started, before),
+        _inference(started.likelihood, of_squares, started, previous),
         replace(
             given.settings,
             optimizer="auto" if n_iter else None,
@@ -112,11 +112,11 @@ def _problem(given, started, of_squares, before, n_iter):
     )
 
 
-def _inference(log_noise, of_squares, started, before):
+def _inference(log_noise, of_squares, started, previous):
     """Begin iterations at the earlier q(g): the prior's e^(-g) may be any number."""
     known = None
-    if before is not None and np.array_equal(before.parameters.Z, started.parameters.Z):
-        known = before.posterior, before.weight
+    if previous is not None and np.array_equal(previous.parameters.Z, started.parameters.Z):
+        known = previous.posterior, previous.weight
     return SiteInference(log_noise, of_squares.y.shape[1], known=known)
 
 
@@ -126,7 +126,7 @@ def _seconds(clock):
     return max(time_shares.LOG_NOISE * clock.left(), time_shares.LEAST_LOG_NOISE * clock.max_time)
 
 
-def with_squares(before, rows, squares, n_jobs, counting):
+def with_squares(previous, rows, squares, n_jobs, counting):
     """Add the squared errors of a later batch to q(g); kernel and inducing inputs stay.
 
     Parameters
@@ -134,11 +134,11 @@ def with_squares(before, rows, squares, n_jobs, counting):
     squares : ndarray of shape (n, t)
     counting : row_noise.Counting
     """
-    log_noise = before.start.likelihood
+    log_noise = previous.start.likelihood
     of_squares = rows_of_squares(rows, squares, log_noise)
     added = SiteInference(log_noise, of_squares.y.shape[1]).add(
-        before.posterior,
-        before.parameters,
+        previous.posterior,
+        previous.parameters,
         of_squares,
         scale=counting.scale,
         is_new=counting.is_new,
@@ -147,7 +147,7 @@ def with_squares(before, rows, squares, n_jobs, counting):
         n_jobs=n_jobs,
     )
     added.q.warm_cache()
-    return replace(before, predictor=before.predictor.with_posterior(added.q))
+    return replace(previous, predictor=previous.predictor.with_posterior(added.q))
 
 
 def rows_of_squares(rows, squares, log_noise):

@@ -16,7 +16,7 @@ from ..factors.gradients import Gradient, noise_gradient
 from ..gp.posterior import Posterior
 from ..gp.prior import Prior
 from ..gp.rows_posterior import RowsPosterior
-from .scores import Score
+from .scores import Score, left_out_errors, log_normal_density
 
 # Largest share of the noise of a row that the jitter may be.
 _LARGEST_SHARE = 0.5
@@ -109,8 +109,8 @@ def left_out_score(parameters, rows):
     each = 0.0
     for one in _outputs(parameters.kernel, rows, parameters.noise_variance):
         precision = np.diagonal(inverse_from_cholesky(one.L))[:, None]
-        of_row = 0.5 * (np.log(precision / (2.0 * np.pi)) - one.solved**2 / precision)
-        each = each + of_row.sum(axis=1)
+        errors = left_out_errors(one.solved, precision)
+        each = each + log_normal_density(*errors).sum(axis=1)
     return Score(each, np.ones(len(each)))
 
 

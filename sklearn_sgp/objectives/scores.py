@@ -8,6 +8,19 @@ import numpy as np
 _ROUNDING = 1e-6
 
 
+def log_normal_density(error, variance):
+    """Return log N(error; 0, variance)."""
+    return -0.5 * (np.log(2.0 * np.pi * variance) + error**2 / variance)
+
+
+def left_out_errors(solved, precision):
+    """Return how far targets are from what all others predict, and the variance of that.
+
+    ``solved`` is inv(S) y and ``precision`` diag(inv(S)), where S is the covariance of y.
+    """
+    return solved / precision, 1.0 / precision
+
+
 @dataclass(frozen=True)
 class Score:
     """Log densities of groups of rows, or log probabilities of rows, that judge.

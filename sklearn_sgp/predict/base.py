@@ -1,5 +1,6 @@
 """The interface of predictors: what a fitted model says of its function, in scaled units."""
 
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -63,6 +64,56 @@ class Predictor(Protocol):
 
     def without_caches(self):
         """Return the predictor with nothing that can be computed again, as it is saved."""
+
+
+@dataclass(frozen=True)
+class AroundPredictor:
+    """Says of functions what a predictor says; who derives from it changes some of that."""
+
+    predictor: Predictor
+
+    @property
+    def posterior(self):
+        """q(u)."""
+        return self.predictor.posterior
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means; see `Predictor`."""
+        return self.predictor.mean(inputs, n_jobs)
+
+    def mean_at(self, X):
+        """Return means at inputs."""
+        return self.predictor.mean_at(X)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a functional; see `Predictor`."""
+        return self.predictor.of_functional(kernel)
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left."""
+        return self.predictor.novelty(inputs, n_jobs)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows, each given all others; see `Predictor`."""
+        return self.predictor.left_out(rows, places, n_jobs)
+
+    def number(self, inputs):
+        """Return the number of the block of each row; see `NearRows`."""
+        return self.predictor.number(inputs)
+
+    def separated(self):
+        """Separate the predictor from training rows; see `Predictor`."""
+        predictor, blocks = self.predictor.separated()
+        return replace(self, predictor=predictor), blocks
+
+    def with_blocks(self, blocks, labels):
+        """Return the predictor with some blocks; see `NearRows`."""
+        return replace(self, predictor=self.predictor.with_blocks(blocks, labels))
+
+    @property
+    def has_functions(self):
+        """True if draws of functions have the right distribution."""
+        return self.predictor.has_functions
 
 
 def share_left(variance, prior):

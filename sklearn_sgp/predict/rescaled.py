@@ -2,24 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from .base import Predictor
+from .base import AroundPredictor
 
 
 @dataclass(frozen=True)
-class Rescaled:
+class Rescaled(AroundPredictor):
     """Multiplies the deviations of a predictor by c(x) (docs/theory.md, section 13)."""
 
-    predictor: Predictor
     scale: object  # noise.variance_scale.VarianceScale, of a package above
-
-    @property
-    def posterior(self):
-        """q(u)."""
-        return self.predictor.posterior
-
-    def mean(self, inputs, n_jobs=None):
-        """Return means; see `Predictor`."""
-        return self.predictor.mean(inputs, n_jobs)
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
@@ -36,32 +26,10 @@ class Rescaled:
         """Return the predictor of a functional, with the factor as it is at its input."""
         return replace(self, predictor=self.predictor.of_functional(kernel))
 
-    def novelty(self, inputs, n_jobs=None):
-        """Return the share of the prior variance that is left, without the factor."""
-        return self.predictor.novelty(inputs, n_jobs)
-
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, each given all others; see `Predictor`."""
         mean, variance = self.predictor.left_out(rows, places, n_jobs)
         return mean, variance * self.scale.at(rows.X, n_jobs) ** 2
-
-    def number(self, inputs):
-        """Return the number of the block of each row; see `NearRows`."""
-        return self.predictor.number(inputs)
-
-    def separated(self):
-        """Separate the predictor from training rows; see `Predictor`."""
-        predictor, blocks = self.predictor.separated()
-        return replace(self, predictor=predictor), blocks
-
-    def with_blocks(self, blocks, labels):
-        """Return the predictor with some blocks; see `NearRows`."""
-        return replace(self, predictor=self.predictor.with_blocks(blocks, labels))
-
-    @property
-    def has_functions(self):
-        """True if draws of functions have the right distribution."""
-        return self.predictor.has_functions
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""

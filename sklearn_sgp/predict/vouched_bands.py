@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.inputs import Inputs
+from .base import AroundPredictor
 from .rescaled import Rescaled, ScaledDraws
 
 
@@ -85,42 +86,26 @@ def at_any_level(model, variance):
 
 
 @dataclass(frozen=True)
-class AtAnyLevel(Rescaled):
-    """Adds a level that all rows have in common to the functions of a predictor.
+class AtAnyLevel(AroundPredictor):
+    """Adds a level that all rows have in common, of some variance (t,), and slopes have not."""
 
-    Parameters
-    ----------
-    scale : ndarray of shape (t,)
-        Variances of the level.
-    """
-
-    def mean_at(self, X):
-        """Return means at inputs."""
-        return self.predictor.mean_at(X)
+    variance: np.ndarray
 
     def moments(self, inputs, n_jobs=None):
         """Return means and variances; see `Predictor`."""
         mean, variance = self.predictor.moments(inputs, n_jobs)
-        return mean, variance + self.scale
+        return mean, variance + self.variance
 
     def joint(self, inputs, n_jobs=None):
         """Return means and joint covariances; see `Predictor`."""
         mean, covariance = self.predictor.joint(inputs, n_jobs)
-        return mean, covariance + self.scale
-
-    def left_out(self, rows, places=None, n_jobs=None):
-        """Return the moments at training rows, each given all others; see `Predictor`."""
-        return self.predictor.left_out(rows, places, n_jobs)
-
-    def of_functional(self, kernel):
-        """Return the predictor of slopes, which a level has not."""
-        return self.predictor.of_functional(kernel)
+        return mean, covariance + self.variance
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
         functions = self.predictor.functions(n_samples, rng)
-        level = np.sqrt(self.scale)[:, None] * rng.standard_normal((len(self.scale), n_samples))
-        return DrawsAtLevels(functions, level)
+        normal = rng.standard_normal((len(self.variance), n_samples))
+        return DrawsAtLevels(functions, np.sqrt(self.variance)[:, None] * normal)
 
 
 class DrawsAtLevels:

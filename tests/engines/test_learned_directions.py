@@ -170,7 +170,7 @@ def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch, columns_
         raise ends
 
     module = engine if kind is AnytimeSGPRegressor else variational
-    monkeypatch.setattr(module, "or_along_directions", lambda *given: again(*given[:3], fails))
+    monkeypatch.setattr(module, "or_along_directions", lambda *given: again(*given[:2], fails))
     model = kind(random_state=0)
     with pytest.raises(KeyboardInterrupt) if isinstance(ends, KeyboardInterrupt) else nullcontext():
         model.fit(X, y)
@@ -182,8 +182,8 @@ def test_a_second_fit_that_was_interrupted_is_told_to_be():
     model, again = AnytimeSGPRegressor(random_state=0), learned_directions.or_along_directions
 
     def interrupted(*given):
-        other, learned = given[3](given[0])
-        return again(*given[:3], lambda _: (other, replace(learned, interrupted=True)))
+        other, learned = given[2](given[0])
+        return again(*given[:2], lambda _: (other, replace(learned, interrupted=True)))
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(engine, "or_along_directions", interrupted)

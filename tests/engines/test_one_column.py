@@ -1,5 +1,6 @@
 """A function that goes up and down along one of many columns is found."""
 
+from contextlib import nullcontext
 from itertools import combinations
 
 import numpy as np
@@ -8,7 +9,10 @@ from numpy.testing import assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.engines import one_column
+from sklearn_sgp.engines.blocks import engine
+from sklearn_sgp.engines.variational import engine as variational
 
 KINDS = [AnytimeSGPRegressor, SVGPRegressor]
 PAIRS = list(combinations(range(8), 2))
@@ -108,3 +112,21 @@ def test_pairs_of_noise_are_none():
         rows = np.round(rng.standard_normal((120, 8)), 1), rng.standard_normal((120, 1))
         each = [one_column._explained_by_nearest(rows[0][:, p], rows[1]) for p in PAIRS]
         assert max(each) < 6.0 / np.sqrt(120)
+
+
+@pytest.mark.filterwarnings("ignore")  # of a fit that explains nothing
+@pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), KeyboardInterrupt()])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch):
+    """It was lost with the other one: Ctrl-C left no fit, and rounding was an error."""
+
+    def fails(problem):
+        raise ends
+
+    module = engine if kind is AnytimeSGPRegressor else variational
+    again = one_column.or_fast_along_columns
+    monkeypatch.setattr(module, "or_fast_along_columns", lambda *given: again(*given[:2], fails))
+    (X, y), model = waves(150, 8, 6), kind(random_state=0)
+    with pytest.raises(KeyboardInterrupt) if isinstance(ends, KeyboardInterrupt) else nullcontext():
+        model.fit(X, y)
+    assert model.predict(X).shape == y.shape

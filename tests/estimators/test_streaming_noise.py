@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 
 from sklearn_sgp import StreamingSGPRegressor
 
@@ -82,3 +83,15 @@ def test_a_sensor_that_hangs_has_not_less_noise():
         found.append(model.noise_variance_ * model.y_scale_**2)
     assert found[-1] > found[-2] / np.exp(1.01)
     assert model.n_shifts_ == 0
+
+
+def test_noise_that_falls_is_told_of_rows_that_come_alone():
+    """A row by itself is one value, and was taken for a sensor that hangs."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (124, 1))
+    y = np.sin(2.0 * X[:, 0]) + np.r_[np.full(100, 0.3), np.full(24, 0.01)] * rng.normal(size=124)
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=5, random_state=0)
+    model.partial_fit(X[:100], y[:100])
+    with pytest.warns(UserWarning, match="Batches should go on"):
+        for k in range(100, 124):
+            model.partial_fit(X[k : k + 1], y[k : k + 1])

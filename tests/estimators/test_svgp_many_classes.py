@@ -67,9 +67,10 @@ def test_the_variance_is_the_best_of_those_beside_it():
             return Tried(name, SimpleNamespace(parameters=power), score, 0.0)
 
     class Known(class_variance.VarianceSearch):
-        def __init__(self, peak):
-            self.first = self.every = Labels(peak)
-            self.deadline, self.problem = np.inf, SimpleNamespace(trace=Trace(Clock()))
+        @classmethod
+        def at(cls, peak):
+            labels = Labels(peak)
+            return cls(SimpleNamespace(trace=Trace(Clock())), labels, labels, np.inf)
 
         def _variances(self, parameters):
             return {power: power for power in range(-1, 6)}
@@ -77,7 +78,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
         def _changed(self, power, variance, scales):
             return None
 
-    assert [Known(peak).best(None).parameters for peak in range(-1, 6)] == list(range(-1, 6))
+    assert [Known.at(peak).best(None).parameters for peak in range(-1, 6)] == list(range(-1, 6))
     assert steps[4] == [2, 3, 4, 5] and steps[1] == [2, 3, 1, 0]
 
 

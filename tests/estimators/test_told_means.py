@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.engines.blocks import engine, solver
-from sklearn_sgp.estimators import mean_steps
+from sklearn_sgp.estimators import mean_steps, recipes
 from sklearn_sgp.predict.observations import CombinedMean
 from sklearn_sgp.selection.means import best_mean, costs_mean
 
@@ -51,10 +51,25 @@ def interims(monkeypatch, answer):
 @pytest.mark.parametrize("few", [0, 1536])
 def test_ctrl_c_amid_the_plain_mean_ends_the_fit(few, monkeypatch):
     interims(monkeypatch, lambda fitted: replace(fitted, interrupted=True))
-    monkeypatch.setattr(mean_steps, "_LEARNED_ROWS", few)
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", few)
     X, _ = tails(60)
     with pytest.raises(KeyboardInterrupt):
         AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, np.exp(2.0 * np.sin(X[:, 0])))
+
+
+def test_ctrl_c_amid_the_other_mean_leaves_the_fit(monkeypatch):
+    """It was lost where Ctrl-C came between two steps of the fit of that mean."""
+
+    def ends(fitted):
+        raise KeyboardInterrupt
+
+    interims(monkeypatch, ends)
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 0)
+    X, _ = tails(60)
+    model = AnytimeSGPRegressor(likelihood="auto", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, np.exp(2.0 * np.sin(X[:, 0])))
+    assert model.predict(X).shape == (60,)
 
 
 def test_warped_targets_are_learned_where_plain_ones_cannot_be(monkeypatch):
@@ -204,7 +219,7 @@ def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(mo
         return fit(problem, *more)
 
     monkeypatch.setattr(engine, "fit", recorded)
-    monkeypatch.setattr(mean_steps, "_LEARNED_ROWS", 100)
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
     X, y = steps(200, 7)
     model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
     assert not model._fitted.targets.keeps_means

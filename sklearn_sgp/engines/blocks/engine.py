@@ -1,13 +1,15 @@
 """The engine of models whose factors belong to blocks of rows."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from ..base import Fitted
+from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
 from ..learned_directions import or_along_directions
 from ..new_categories import with_spread_of_levels
-from ..one_column import fast_along_a_column, gains_visibly
+from ..one_column import or_fast_along_columns
 from ..variational.class_start import with_regressed_start
 from .sites import SitesInBlocks
 from .solver import add, fit
@@ -22,12 +24,12 @@ class BlockModels:
     ----------
     plan : BlockPlan or None
         None where rows are added only.
-    before : Fitted or None
+    previous : Fitted or None
         Of an earlier fit, whose steps may go on.
     """
 
     plan: BlockPlan | None = None
-    before: Fitted | None = None
+    previous: Fitted | None = None
 
     def fit(self, problem):
         """Learn from all rows; see `Engine`.
@@ -37,7 +39,7 @@ class BlockModels:
         one column or two explain far more of numbers, fast along these; the better one is kept.
         """
         if problem.start.likelihood.conjugate:
-            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.before))
+            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.previous))
             if not fitted.interrupted:
                 warn_of_weak_spots(done, fitted, self.plan.model.dense)
         else:
@@ -46,22 +48,17 @@ class BlockModels:
 
     def _or_anew(self, problem, fitted):
         """Return a problem and its fit, or those from another start where these are better."""
+        best, learn = BestSoFar(problem, fitted), self._learned
         may_begin_anew = problem.rows.of_classes and not self.plan.uses_near_rows
         if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
-            other = with_regressed_start(problem)
-            again = None if other is None else fit(other, self.plan)
-            if again is not None and again.merit > fitted.merit:
-                return other, again
-        done, best = problem, fitted
-        for along in fast_along_a_column(problem, fitted):
-            problem.trace.start = along.start
-            again = fit(along, self.plan)
-            if again.merit > best.merit:
-                done, best = along, again
-            problem.trace.start = best.start
-            if gains_visibly(again, fitted):
-                break
-        return or_along_directions(problem, done, best, lambda one: (one, fit(one, self.plan)))
+            best = best.or_from(partial(with_regressed_start, problem), learn)
+            if best.problem is not problem:
+                return best
+        best = or_fast_along_columns(problem, best, learn)
+        return or_along_directions(problem, best, learn)
+
+    def _learned(self, problem):
+        return problem, fit(problem, self.plan)
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""

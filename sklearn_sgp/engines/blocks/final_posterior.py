@@ -92,13 +92,13 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
     budget.keep_for_finish(seconds + more, time_shares.FINISH_OF_BLOCKS)
 
 
-def final_posterior(problem, plan, learned, blocks, budget, before=None):
+def final_posterior(problem, plan, learned, blocks, budget, previous=None):
     """Find q(u) from all blocks, in one pass or step by step while time and epochs last.
 
     Parameters
     ----------
     learned : Run
-    before : Fitted or None
+    previous : Fitted or None
         From the same rows, parameters and plan: its steps go on.
 
     Raises
@@ -108,7 +108,7 @@ def final_posterior(problem, plan, learned, blocks, budget, before=None):
     """
     parameters, settings = learned.parameters, problem.settings
     s2 = parameters.noise_variance
-    prior = settings.final_prior(parameters) if before is None else before.posterior.prior
+    prior = settings.final_prior(parameters) if previous is None else previous.posterior.prior
 
     by_steps = "" if plan.schedule is None else ", step by step"
     problem.trace.begin(f"q(u) from {len(problem.rows)} rows{by_steps}")
@@ -118,19 +118,19 @@ def final_posterior(problem, plan, learned, blocks, budget, before=None):
             result = _one_pass(problem, plan, prior, s2, blocks, budget)
         else:
             # with more jitter the earlier steps are of another model
-            same = before is not None and prior is before.posterior.prior
-            earlier = before if same else None
+            same = previous is not None and prior is previous.posterior.prior
+            earlier = previous if same else None
             result = _steps(problem, plan, parameters, prior, blocks, budget, earlier)
         result.posterior.warm_cache()
         return result, result.posterior.log_evidence(result.constant) / result.seen.mean()
 
     of_model = settings, plan.model, problem.rows, s2
     result, objective = with_enough_jitter(run, prior, *of_model)
-    if before is None:
+    if previous is None:
         result, objective = exact_where_it_is((result, objective), problem, plan, s2)
     reached = learned.reached if plan.model == plan.objective else None
     is_optimal = result.seen.all() and (plan.schedule is None or plan.schedule.in_one_epoch)
-    if reached is not None and is_optimal and before is None:
+    if reached is not None and is_optimal and previous is None:
         if objective < reached - problem.plateau().tol:  # by rounding
             other = with_enough_jitter(run, problem.prior(parameters), *of_model)
             other = exact_where_it_is(other, problem, plan, s2)
@@ -262,7 +262,7 @@ def _warn_of_part(blocks, seen, why):
     )
 
 
-def _steps(problem, plan, parameters, prior, blocks, budget, before):
+def _steps(problem, plan, parameters, prior, blocks, budget, previous):
     """Take steps until time or epochs are over, or a callback or Ctrl-C ends them."""
     settings, schedule = problem.settings, plan.schedule
     kind = NaturalGradientAscent if schedule.is_natural else GradientAscent
@@ -275,8 +275,8 @@ def _steps(problem, plan, parameters, prior, blocks, budget, before):
         problem.rows.y.shape[1],
         settings.n_jobs,
     )
-    if before is not None:
-        ascent.go_on_from(before)
+    if previous is not None:
+        ascent.go_on_from(previous)
     monitor = _StepMonitor(problem, plan, parameters, ascent, budget.reserve)
     for drawn in schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
         chosen = drawn[~ascent.seen[drawn]] if schedule.in_one_epoch else drawn

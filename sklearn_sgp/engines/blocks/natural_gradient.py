@@ -44,14 +44,14 @@ class NaturalGradientAscent:
         """Return some blocks as pieces of a pass."""
         return Pieces([self.blocks(k) for k in chosen], n_jobs=self.n_jobs)
 
-    def go_on_from(self, before):
+    def go_on_from(self, previous):
         """Take over what a fit with the same prior and blocks has come to."""
-        progress = before.state.progress
-        self.posterior, self.constant = before.posterior, before.state.constant
+        progress = previous.state.progress
+        self.posterior, self.constant = previous.posterior, previous.state.constant
         if not progress.is_complete:
             more = 1.0 / progress.share
             self.posterior, self.constant = self.posterior.scaled(more), more * self.constant
-        self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
+        self.n_steps, self.n_seen, self.seen = previous.n_steps, progress.n_seen, progress.seen
 
     def step(self, chosen):
         """Take one natural-gradient step towards the target of these blocks.

@@ -103,7 +103,7 @@ def sites_of_all(problem, plan):
         if not left or trace.clock.left() < _SPARE_PASSES * seconds:
             break
         found = moved
-        fitted = _fit_of_sites(replace(problem, before=fitted), found, plan)
+        fitted = _fit_of_sites(replace(problem, previous=fitted), found, plan)
     trace.constant = found.constant
     trace.corrected(fitted.objective, fitted.objective + constant - found.constant)
     trace.constant = 0.0

@@ -49,12 +49,12 @@ ROW_BLOCK = 1024
 _SAME_SCALE = 0.2
 
 
-def fit(problem, plan, before=None):
+def fit(problem, plan, previous=None):
     """Learn hyperparameters, then find q(u).
 
     Parameters
     ----------
-    before : Fitted or None
+    previous : Fitted or None
         Of the fit before. Where nothing but the number of steps has changed, they go on.
 
     Raises
@@ -72,18 +72,18 @@ def fit(problem, plan, before=None):
         problem, learned = units.again(problem, found), units.run_again(learned)
     parameters = learned.parameters
     mark = _mark(problem, plan, parameters)
-    if mark is not None and before is not None and before.state.progress.mark == mark:
-        seed = before.state.progress.seed
+    if mark is not None and previous is not None and previous.state.progress.mark == mark:
+        seed = previous.state.progress.seed
     else:
-        before, seed = None, int(problem.rng.randint(2**31))
-    if before is not None and before.state.blocks is not None:
-        state = before.state
+        previous, seed = None, int(problem.rng.randint(2**31))
+    if previous is not None and previous.state.blocks is not None:
+        state = previous.state
         blocks, partition, labels = state.blocks, state.partition, state.labels
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
         blocks, partition, labels = made
     with single_blas_thread():
-        final = final_posterior(problem, plan, learned, blocks, budget, before)
+        final = final_posterior(problem, plan, learned, blocks, budget, previous)
     state = BlockState(
         plan.specification,
         final.constant,
@@ -192,7 +192,7 @@ def _mark(problem, plan, parameters):
 
 def _blocks_again(problem, parameters):
     """Return blocks, partition and labels of the fit before, None if length scales moved far."""
-    before = None if problem.before is None else problem.before.state
+    before = None if problem.previous is None else problem.previous.state
     if before is None or before.blocks is None:
         return None
     if before.partition is not None:

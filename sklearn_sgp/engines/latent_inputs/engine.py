@@ -17,16 +17,16 @@ class LatentInputs:
 
     Parameters
     ----------
-    before : Fitted or None
+    previous : Fitted or None
         An earlier fit of the same columns, which the first start goes on from.
     """
 
     choices: LatentChoices
-    before: Fitted | None = None
+    previous: Fitted | None = None
 
     def fit(self, problem):
         """Learn from all rows; see `Engine`."""
-        return fit(problem, self.choices, self.before)
+        return fit(problem, self.choices, self.previous)
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""

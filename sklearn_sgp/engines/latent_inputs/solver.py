@@ -39,14 +39,14 @@ _HELD_ROUNDS, _HELD_SHARE = 3, 0.3
 _FINISH_EVALUATIONS = 40
 
 
-def fit(problem, choices, before=None):
+def fit(problem, choices, previous=None):
     """Learn kernel, noise, inducing inputs and q(x), then find q(u) and q(x) of all rows.
 
     Parameters
     ----------
     problem : Problem
         Its rows are a `Table`.
-    before : Fitted or None
+    previous : Fitted or None
         An earlier fit to go on from.
     """
     table, settings, trace = problem.rows, problem.settings, problem.trace
@@ -58,7 +58,7 @@ def fit(problem, choices, before=None):
     cut = None if is_sample or settings.optimizer == "adam" else with_hidden(table, problem.rng)
     learned_from = sample if cut is None else cut[0]
     trace.follow(learned_from, len(table))
-    parameters, n_iter = _best_start(problem, choices, before, learned_from, share)
+    parameters, n_iter = _best_start(problem, choices, previous, learned_from, share)
     calibration = None
     if cut is not None:
         seconds = time_shares.LEFT_OUT_ENTRIES * trace.clock.left()
@@ -140,14 +140,14 @@ def snapshot(problem, parameters):
     return _fitted(problem, bare, model, objectives[-1], len(objectives), 0, state)
 
 
-def _best_start(problem, choices, before, sample, share):
+def _best_start(problem, choices, previous, sample, share):
     """Learn from several starts; return the best parameters, and iterations of all.
 
     The trace has the start that they were learned from.
     """
     best, n_iter, trace = None, 0, problem.trace
     for attempt in range(choices.n_starts):
-        earlier = None if attempt else before
+        earlier = None if attempt else previous
         start = trace.start = start_at(problem, choices, sample, earlier, disturbs=attempt > 0)
         if problem.settings.optimizer == "adam":
             return start.parameters, 0

@@ -68,12 +68,12 @@ def default_kernel(components):
     return ConstantKernel(1.0, _VARIANCE_BOUNDS) * RBF(scales, _SCALE_BOUNDS)
 
 
-def start_at(problem, choices, table, before=None, disturbs=False):
+def start_at(problem, choices, table, previous=None, disturbs=False):
     """Choose starting parameters for some rows, with their q(x).
 
     Parameters
     ----------
-    before : Fitted or None
+    previous : Fitted or None
         An earlier fit to go on from.
     disturbs : bool
         Whether q(x) is disturbed at random.
@@ -90,11 +90,11 @@ def start_at(problem, choices, table, before=None, disturbs=False):
     """
     rng, Q, P = problem.rng, choices.n_components, table.Y.shape[1]
     components = PrincipalComponents.fit(table, Q, rng)
-    if before is None:
+    if previous is None:
         q = starting_inputs(components, table, _START_VARIANCE)
     else:
         seconds = time_shares.EARLIER_MODEL * problem.trace.clock.left()
-        q = inputs_under(before, table, problem.settings.n_jobs, seconds)
+        q = inputs_under(previous, table, problem.settings.n_jobs, seconds)
     if disturbs:
         q = _disturbed(q, rng)
     kernel = default_kernel(components) if choices.kernel is None else choices.kernel
@@ -117,9 +117,9 @@ def start_at(problem, choices, table, before=None, disturbs=False):
     groups = [Group("theta", theta_bounds)]
     if noise_bounds is not None:
         groups.append(Group("log_noise", np.log(noise_bounds)))
-    if before is not None:
-        parameters = with_learned(parameters, before, ParameterSpace(tuple(groups)))
-    Z = _inducing_inputs(choices, q, parameters.kernel, rng, before)
+    if previous is not None:
+        parameters = with_learned(parameters, previous, ParameterSpace(tuple(groups)))
+    Z = _inducing_inputs(choices, q, parameters.kernel, rng, previous)
     if choices.optimize_inducing:
         groups.append(Group("Z", None))
     groups += [Group("mean", None), Group("log_variance", log_variance_bounds(q))]
@@ -127,11 +127,11 @@ def start_at(problem, choices, table, before=None, disturbs=False):
     return Start(kernel, choices.likelihood, parameters.with_values(Z=Z), space, inducing)
 
 
-def _inducing_inputs(choices, q, kernel, rng, before):
+def _inducing_inputs(choices, q, kernel, rng, previous):
     """Take those given or choose them; go on with those of a fit that was asked for the same."""
     method, count = choices.inducing, choices.n_inducing
-    is_same = before is not None and before.start.inducing == fingerprint(method)
-    old = before.parameters.Z if is_same else None
+    is_same = previous is not None and previous.start.inducing == fingerprint(method)
+    old = previous.parameters.Z if is_same else None
     if not isinstance(method, str):
         return given_inducing(method, choices.n_components) if old is None else old
     how = q.mean, None, count, kernel, input_scales(kernel, np.ones(q.mean.shape[1])), rng
@@ -289,21 +289,21 @@ def starting_inputs(components, table, variance):
     return InputPosteriors(mean, np.full(mean.shape, float(variance)))
 
 
-def inputs_under(before, table, n_jobs, seconds):
+def inputs_under(previous, table, n_jobs, seconds):
     """Find q(x) of rows, old or new, under an earlier `Fitted` of the same columns."""
     q, _ = find_inputs(
-        before.predictor,
-        replace(table, scaling=before.targets.scaling),
-        candidates=before.state.candidates,
+        previous.predictor,
+        replace(table, scaling=previous.targets.scaling),
+        candidates=previous.state.candidates,
         n_jobs=n_jobs,
         seconds=seconds,
     )
     return q
 
 
-def with_learned(parameters, before, space):
+def with_learned(parameters, previous, space):
     """Take the kernel and noise of an earlier `Fitted`, where these mean the same and are free."""
-    old = before.parameters
+    old = previous.parameters
     kernels = (one.kernel.sklearn_kernel for one in (old, parameters))
     same = "theta" if len({structure(kernel) for kernel in kernels}) == 1 else None
     values = {

@@ -432,22 +432,15 @@ def can_move(fitted):
     return fitted.state.moments.low < fitted.state.moments.high
 
 
-def usual_distances(fitted, rows):
+def usual_distances(fitted):
     """Return how far rows have been from their predictions, in predicted deviations, (t,).
 
     It is below 1 where rows vouch for narrower bands: then all rows are near, and nothing has
     changed. Where noise cannot fall it is 0: it has a function of its own, there is nothing yet
-    that it could have fallen from, or it is at its least already. So it is where all rows of a
-    batch are one value: a sensor that hangs has no noise, and says nothing of what comes.
+    that it could have fallen from, or it is at its least already.
     """
-    usual, varies = np.sqrt(fitted.state.band_share[0]), _spread(rows.y) > 0.0
-    return np.where(can_move(fitted) & _has_room(fitted) & varies, usual, 0.0)
-
-
-def _spread(y):
-    """Return the range of targets that were observed, (t,); -inf of none."""
-    seen = ~np.isnan(y)
-    return np.where(seen, y, -np.inf).max(axis=0) - np.where(seen, y, np.inf).min(axis=0)
+    usual = np.sqrt(fitted.state.band_share[0])
+    return np.where(can_move(fitted) & _has_room(fitted), usual, 0.0)
 
 
 def _has_room(fitted):

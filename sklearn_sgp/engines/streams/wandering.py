@@ -20,6 +20,7 @@ from ...data.column_spread import column_mean_spread
 from ...data.inputs import Inputs
 from ...kernels._defaults import starting_length_scale
 from ...kernels._wandering import LEVEL_SPANS, TREND_SPANS, wandering_kernel, wandering_variances
+from ...objectives.scores import log_normal_density
 
 # Rows that the other process is exact on, and the fewest that it is asked of.
 _WINDOW, _FEWEST_BEFORE = 160, 20
@@ -67,10 +68,6 @@ class Exact:
         L = cholesky(self.covariance + np.diag(self.noise))
         mean = L[n:, :n] @ solve_triangular(L[:n, :n], y, lower=True)
         return to_come - mean, amplitude * (L[n:, n:] ** 2).sum(axis=1)[:, None]
-
-
-def _log_density(residual, variance):
-    return -0.5 * (np.log(2.0 * np.pi * variance) + residual**2 / variance)
 
 
 def wandering(at):
@@ -197,7 +194,8 @@ def _said(fitted, before, rows, column, wanders, n_jobs):
         residual, variance = process.prediction(y, amplitude, rows.targets)
     except NotPositiveDefiniteError:
         return Said()
-    more = _log_density(residual, variance) - _log_density(*_own(fitted, rows, n_jobs))
+    alone = log_normal_density(*_own(fitted, rows, n_jobs))
+    more = log_normal_density(residual, variance) - alone
     told = np.clip(_SHARE_OF_EVIDENCE * (evidence - own[0]), -_MOST_BY_EVIDENCE, _MOST_BY_EVIDENCE)
     is_near = (residual**2 < STRAY**2 * variance).all()
     return Said(

@@ -174,13 +174,17 @@ class Gathered:
         return quantiles(self.distances, _MOST_ROWS) > _OFF
 
     def is_close(self, usual):
-        """Return which outputs have nearly all rows much nearer than usual, (t,).
+        """Return which outputs have nearly all rows much nearer than usual, (t,)."""
+        return quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
 
-        Where more than half of the targets are one and the same number their middle tells no noise:
-        days without rain say nothing of how much falls on others.
+    @property
+    def repeats(self):
+        """Return which outputs have one value in more than half of the rows, (t,).
+
+        Their middle tells no noise: days without rain say nothing of how much falls on others, and
+        a sensor that hangs has no noise, and says nothing of what comes.
         """
-        close = quantiles(self.distances, _MOST_ROWS) < _CLOSE * usual
-        return close if self.y is None else close & (_commonest_share(self.y) <= 0.5)
+        return np.array([False]) if self.y is None else _commonest_share(self.y) > 0.5
 
 
 def near_others(ratio):
@@ -343,7 +347,7 @@ class Watch:
         least = np.log(_ALARM / t)
         moved = levels.log_probability(seen.z) < least
         other = scales.log_probability(seen.v) < least
-        usual = np.maximum(usual, self.close)
+        usual = np.where(seen.repeats, 0.0, np.maximum(usual, self.close))
         close = other & seen.is_close(usual)
         alarm = ((moved | other) & seen.is_off & can_move) | (close & (self.close > 0.0))
         fell = other & (seen.v < scales.mean) & (usual > 0.0)

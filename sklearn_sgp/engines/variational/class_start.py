@@ -72,7 +72,6 @@ def begun_with_regressions(problem, before):
     if not best > bound(before):
         return None
     start = replace(found, parameters=values[best].with_values(Z=problem.start.parameters.Z))
-    problem.trace.start = start
     return replace(problem, start=start)
 
 

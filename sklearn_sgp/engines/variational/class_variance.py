@@ -7,8 +7,7 @@ softmax then has of its own, the variance of its functions, a factor of their le
 temperature, is chosen by labels of rows that are held out until then.
 """
 
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -83,7 +82,7 @@ def from_regressions(problem, budget, learn):
     known, held_out = (part.random_subset(size, problem.rng) for part in (known, held_out))
     parts = parts_of(known, held_out, problem.rng)[: max(size // len(known), 1)]
     deadline = perf_counter() + time_shares.VARIANCE_OF_CLASSES * budget.left()
-    search = VarianceSearch(problem, parts, deadline)
+    search = VarianceSearch.of(problem, parts, deadline)
     best = search.best(run.parameters)
     if best is not None and _has_few_rows(given, budget) and search.tells_little(best):
         posed = replace(easier, start=given.start)
@@ -132,7 +131,7 @@ def _of_every_start(posed, budget, learn, found):
         except NotPositiveDefiniteError:
             continue
         n_iter += one.n_iter
-        other = search.of(learned.start)
+        other = search.from_start(learned.start)
         for how, parameters in (("learned", one.parameters), ("begun", start.parameters)):
             labels, name = other.best(parameters), f"{in_words(start.kernel)}, {how}"
             if labels is not None:
@@ -164,24 +163,31 @@ def _parted(rows, rng):
     return rows.without(held_out), rows.select(held_out)
 
 
+@dataclass(frozen=True)
 class VarianceSearch:
     """Variance and length scales of softmax functions, by the log probability of labels held out.
 
     Parameters
     ----------
     problem : Problem
-    parts : list of (Rows, Rows)
-        Known, and held out. All of them tell length scales, the first one what the variance is,
-        and the temperature.
+    first, every : LabelFolds
+        All of them tell length scales, the first one what the variance is, and the temperature.
     deadline : float
         Reading of time.perf_counter() after which no further variance is tried.
     """
 
-    def __init__(self, problem, parts, deadline):
-        self.problem, self.deadline = problem, deadline
-        self.first = self.every = LabelFolds(problem, parts[:1], deadline)
+    problem: object
+    first: LabelFolds
+    every: LabelFolds
+    deadline: float
+
+    @classmethod
+    def of(cls, problem, parts, deadline):
+        """Search by pairs of rows: known, and held out."""
+        first = every = LabelFolds.of(problem, parts[:1], deadline)
         if len(parts) > 1:
-            self.every = LabelFolds(problem, parts, deadline)
+            every = LabelFolds.of(problem, parts, deadline)
+        return cls(problem, first, every, deadline)
 
     def best(self, parameters):
         """Return `JudgedLabels` of the best parameters; None where time is over."""
@@ -193,12 +199,11 @@ class VarianceSearch:
         scaled = self._with_longer_scales(best).result
         return scaled if self.every is self.first else self._unless_worse(best, scaled.parameters)
 
-    def of(self, start):
+    def from_start(self, start):
         """Return the search by the same labels from another start."""
-        other = copy(self)
-        other.problem = replace(self.problem, start=start)
-        other.first, other.every = (folds.of(start) for folds in (self.first, self.every))
-        return other
+        problem = replace(self.problem, start=start)
+        first, every = (replace(folds, problem=problem) for folds in (self.first, self.every))
+        return replace(self, problem=problem, first=first, every=every)
 
     def score(self, best):
         """Return the `Score` of all labels that are held out, at the temperature of the first."""

@@ -1,12 +1,14 @@
 """The engine of variational models of independent rows."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
+from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
 from ..learned_directions import or_along_directions
 from ..new_categories import with_spread_of_levels
-from ..one_column import fast_along_a_column, gains_visibly
+from ..one_column import or_fast_along_columns
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .partial_fit import add_rows, more_inducing_inputs
@@ -37,21 +39,16 @@ class Variational:
         Where a default kernel is at a loss for classes, they are learned from another start, too,
         and so are numbers where one column or two explain far more.
         """
-        usual, trace = problem, problem.trace
+        usual = problem
         if has_bound_of_labels(problem):
             usual = replace(problem, start=replace(problem.start, alternatives=()))
-        (done, fitted), other = run(usual), None
-        if usual is not problem and not trace.stopped:
-            if is_doubtful(done, fitted, fitted.objective):
-                other = begun_with_regressions(problem, fitted.parameters)
-        if other is not None:
-            done, fitted = _better(done, fitted, *run(other))
-        for along in fast_along_a_column(problem, fitted):
-            trace.start = along.start
-            before, (done, fitted) = fitted, _better(done, fitted, *run(along))
-            if gains_visibly(fitted, before):
-                break
-        done, fitted = or_along_directions(problem, done, fitted, run)
+        best = BestSoFar(*run(usual))
+        if usual is not problem and not problem.trace.stopped:
+            if is_doubtful(*best, best.fitted.objective):
+                begun = partial(begun_with_regressions, problem, best.fitted.parameters)
+                best = best.or_from(begun, run)
+        best = or_fast_along_columns(problem, best, run)
+        done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)
         return with_spread_of_levels(fitted) if problem.learns else fitted
 
@@ -69,12 +66,3 @@ class Variational:
             new_Z=new_Z,
             n_inducing=max(self.n_inducing, len(parameters.Z)),
         )
-
-
-def _better(done, fitted, other, again):
-    """Return the problem and fit of the better bound."""
-    n_iter = fitted.n_iter + again.n_iter - 1
-    if again.merit > fitted.merit:
-        return other, replace(again, n_iter=n_iter)
-    done.trace.start = fitted.start
-    return done, replace(fitted, n_iter=n_iter)

@@ -4,8 +4,7 @@ A fifth of few rows is few labels: by 60 of 300 the standard error of what lengt
 large as what they gain. So other parts of the rows are held out, too, until there are enough.
 """
 
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -35,42 +34,30 @@ class JudgedLabels:
     q: object
 
 
+@dataclass(frozen=True)
 class LabelFolds:
     """Parts of labels that are held out in turn.
 
     Parameters
     ----------
     problem : Problem
-    parts : list of (Rows, Rows)
-        Known, and held out. Where there are several, functions have few inducing inputs.
-    deadline : float
-        Reading of time.perf_counter() after which q(u) is not looked for any further.
+    folds : list of (SiteBound, Rows)
+        Of what is known, and held out.
+    some : ndarray of int
+        Inducing inputs of the functions: few where there are several parts.
     """
 
-    def __init__(self, problem, parts, deadline):
-        self.problem = problem
-        self.folds = [(self._bound(known, deadline), held_out) for known, held_out in parts]
+    problem: object
+    folds: list
+    some: np.ndarray
+
+    @classmethod
+    def of(cls, problem, parts, deadline):
+        """Hold out parts, pairs of known rows and others, with no steps after a deadline."""
+        folds = [(_bound(problem, known, deadline), held_out) for known, held_out in parts]
         m = len(problem.start.parameters.Z)
         size = m if len(parts) == 1 else min(m, _INPUTS_THAT_JUDGE)
-        self.some = np.sort(random_index(m, size, problem.rng))
-
-    def of(self, start):
-        """Return the same parts for another start."""
-        other = copy(self)
-        other.problem = replace(self.problem, start=start)
-        return other
-
-    def _bound(self, rows, deadline):
-        inference = self.problem.inference
-        return SiteBound(
-            rows,
-            inference.likelihood,
-            inference.n_latent,
-            _JUDGED_TOL * rows.total_weight,
-            with_inputs=False,
-            n_jobs=self.problem.settings.n_jobs,
-            deadline=deadline,
-        )
+        return cls(problem, folds, np.sort(random_index(m, size, problem.rng)))
 
     def tried(self, name, parameters):
         """Return `Tried` of some parameters; its result are `JudgedLabels`."""
@@ -90,6 +77,12 @@ class LabelFolds:
         weight = np.concatenate([rows.weights[0] for rows in held_out])
         left_out = LeftOutClasses(likelihood, moments, place, weight)
         return JudgedLabels(parameters, left_out, every_q[0])
+
+
+def _bound(problem, rows, deadline):
+    inference, tol = problem.inference, _JUDGED_TOL * rows.total_weight
+    options = {"with_inputs": False, "n_jobs": problem.settings.n_jobs, "deadline": deadline}
+    return SiteBound(rows, inference.likelihood, inference.n_latent, tol, **options)
 
 
 def parts_of(known, held_out, rng):

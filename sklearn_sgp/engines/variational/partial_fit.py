@@ -208,7 +208,7 @@ class _BatchSteps:
 
     def __init__(self, fitted, settings, inference, total_samples):
         state = fitted.state
-        self.before, self.settings, self.inference = fitted, settings, inference
+        self.previous, self.settings, self.inference = fitted, settings, inference
         self.total_samples, self.is_new = total_samples, total_samples is None
         self.space, self.parameters = fitted.start.space, fitted.parameters
         if self.is_new and self.parameters.has_features:
@@ -238,7 +238,7 @@ class _BatchSteps:
     def add(self, piece, gradient=None):
         """Change q(u) by some rows; ``gradient`` as in `Inference.add`."""
         self.n_added += len(piece)
-        n_samples = self.before.n_samples + self.n_added if self.is_new else self.total_samples
+        n_samples = self.previous.n_samples + self.n_added if self.is_new else self.total_samples
         self.piece, self.scale = piece, n_samples / len(piece)
         self.added = self.inference.add(
             self.posterior,
@@ -282,13 +282,13 @@ class _BatchSteps:
                 self.posterior, self.parameters, self.piece, self.scale, self.added.terms
             )
         return replace(
-            self.before,
+            self.previous,
             parameters=self.parameters,
             predictor=self.inference.predictor(self.posterior, self.parameters.noise_variance),
             objective=objective,
             jitter=self.jitter,
-            n_steps=self.before.n_steps + self.n_steps,
+            n_steps=self.previous.n_steps + self.n_steps,
             weight=weight,
-            n_samples=self.before.n_samples + self.n_added if self.is_new else self.total_samples,
+            n_samples=self.previous.n_samples + self.n_added if self.is_new else self.total_samples,
             state=RowState(self.scalars, self.exact, self.adam, seconds, self.n_added),
         )

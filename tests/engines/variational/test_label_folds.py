@@ -41,10 +41,6 @@ class Ridge:
 class Search(VarianceSearch):
     """A search among pairs of powers, up to 6."""
 
-    def __init__(self):
-        self.first = self.every = Ridge()
-        self.deadline, self.problem = np.inf, SimpleNamespace(trace=Trace(Clock()))
-
     def _variances(self, parameters):
         return {power: (0, power) for power in range(-1, 6)}
 
@@ -54,4 +50,5 @@ class Search(VarianceSearch):
 
 def test_length_scales_grow_together_with_the_variance():
     """Where neither helps alone both do: steep functions of long scales have much variance."""
-    assert Search().best(None).parameters == (6, 6)
+    ridge, problem = Ridge(), SimpleNamespace(trace=Trace(Clock()))
+    assert Search(problem, ridge, ridge, np.inf).best(None).parameters == (6, 6)
