@@ -51,6 +51,7 @@ class SitesIfBetter:
             if compared is None:
                 return fit
             own, best, other, sites = compared
+            fit, other = (replace(one, label_score=own.score) for one in (fit, other))
             if problem.learns and sites.are_of_two:
                 other, best = self._learned(other, sites, best, own.score)
             name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began

@@ -203,7 +203,7 @@ class CompositeLearning:
         """Leave rows out that judge, where all would be one group."""
         n_rows = len(self.rows)
         judges = int(_JUDGING_SHARE * n_rows)
-        if self.whole and judges and not self.has_labels:
+        if self.whole and judges:
             order = self.near.judging_rng.permutation(n_rows)
             self.held_out = order[judges:], order[:judges]
 
