@@ -46,8 +46,8 @@ _LARGEST_EXACT, _EXACT_EVALUATIONS = 1536, 100
 # of the rows judges what the others say. Of 48 draws of 300 to 1,300 rows with 12 to 120 categories
 # none loses more than 0.04 nats a row, 24 gain 0.03 and more, in half of the time. Of 18 draws with
 # 3 to 5 categories half lose. Nor do length scales need such a judge (32 draws of 60 to 160 rows
-# from four tables of 26 to 60 columns). Labels of up to 512 rows are judged so, too: 12 draws of six
-# tables of 97 to 176 rows, -.10 to .13 nats a row of new ones, .02 in the mean; of six of 300 rows
+# from four tables of 26 to 60 columns). Labels of at most 512 rows are judged so, too: 12 draws of
+# six tables of 97 to 176 rows gain -.10 to .13 nats a row, .026 in the mean; of six of 300 rows
 # four gain .05 to .10, two lose .03 and .10.
 _MANY_NUMBERS, _JUDGING_SHARE = 32, 0.25
 # Learning goes on with so many neighbours. Some structure shows at no smaller size: delays of
