@@ -79,7 +79,7 @@ def learn_from_near_rows(problem, budget):
     sample.limit(problem.start.parameters, budget)
     with blas_threads_for(len(sample.rows) if sample.whole else 0):
         starts = _starts(problem, sample)
-        if max(map(numbers_of_categories, starts)) >= _MANY_NUMBERS:
+        if any(map(learns_much_of_categories, starts)):
             sample.hold_out()
         n_starts = len(starts) + problem.settings.n_restarts_optimizer
         sample.plan(n_starts, starts[0].parameters, budget)
@@ -90,6 +90,11 @@ def learn_from_near_rows(problem, budget):
             start, parameters, more, cut_by = _from_best(problem, sample, *best, budget)
             n_iter += more
     return start, parameters, n_iter, cut_by
+
+
+def learns_much_of_categories(start):
+    """Return whether rows that have told what is learned of categories do not judge that."""
+    return numbers_of_categories(start) >= _MANY_NUMBERS
 
 
 def _starts(problem, sample):
