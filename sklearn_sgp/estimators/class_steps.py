@@ -14,6 +14,7 @@ from ..engines.blocks.class_sites import (
     is_worth_a_choice,
     with_temperature,
 )
+from ..engines.blocks.composite_learning import learns_much_of_categories
 from ..engines.blocks.sites import sites_of_all
 from ..engines.new_categories import with_spread_of_levels
 from ..likelihoods._names import sites_of_classes
@@ -51,6 +52,7 @@ class SitesIfBetter:
             if compared is None:
                 return fit
             own, best, other, sites = compared
+            fit, other = (replace(one, label_score=own.score) for one in (fit, other))
             if problem.learns and sites.are_of_two:
                 other, best = self._learned(other, sites, best, own.score)
             name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began
@@ -94,8 +96,12 @@ class SitesIfBetter:
         """Learn the kernel of two classes by the evidence of sites; keep it if labels prefer it.
 
         Few rows go on from the kernel that labels have chosen. Of more, groups of near rows hardly
-        lead away from what regressions have learned: they begin as where sites are asked for.
+        lead away from what regressions have learned: they begin as where sites are asked for. What
+        few rows have told of many categories stays: evidence of all of them ends where categories
+        explain each label, and labels that it has seen do not object.
         """
+        if sites.held_out.is_of_all and learns_much_of_categories(other.problem.start):
+            return other, best
         trace, before = other.problem.trace, replace(best, name="as labels choose")
         trace.begin("sites near rows")
         if sites.held_out.is_of_all:

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import (
     Exponentiation,
     ExpSineSquared,
     Kernel,
+    KernelOperator,
     Matern,
     Product,
     RationalQuadratic,
@@ -108,7 +109,7 @@ def _check_kernel(kernel):
 def _theta_bounds(kernel):
     """Return the bounds of theta, shape (n_theta, 2), or raise a ValueError."""
     try:
-        bounds = np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+        bounds = _bounds(kernel)
     except TypeError:
         bounds = np.full((1, 2), np.nan)
     lower, upper = bounds.T
@@ -118,6 +119,13 @@ def _theta_bounds(kernel):
             f"<= upper or 'fixed'. Got {[h.bounds for h in kernel.hyperparameters]} for {kernel!r}."
         )
     return bounds
+
+
+def _bounds(kernel):
+    """Return ``kernel.bounds``, which asks the first operand twice: 2**18 times of 18 columns."""
+    if isinstance(kernel, KernelOperator):
+        return np.vstack([_bounds(kernel.k1), _bounds(kernel.k2)])
+    return np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
 
 
 class _Builder:

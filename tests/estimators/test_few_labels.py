@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.estimators.few_labels import best_share
 
 EVERY = pytest.mark.parametrize(
     "estimator", [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier]
@@ -57,8 +58,8 @@ def test_one_class_of_three(estimator):
 @EVERY
 def test_decisions_and_choices(estimator, rng):
     """What is told is consistent; what was given, and more rows, are left as they are."""
-    X = rng.normal(size=(70, 2))
-    y = np.array(["no", "yes"])[(X[:, 0] + 0.5 * rng.normal(size=70) > 0.0).astype(int)]
+    X = rng.normal(size=(110, 2))
+    y = np.array(["no", "yes"])[(X[:, 0] + 0.5 * rng.normal(size=110) > 0.0).astype(int)]
     few = estimator(random_state=0).fit(X[:12], y[:12])
     decision, p = few.decision_function(X), few.predict_proba(X)
     assert_array_equal(few.predict(X), few.classes_[(decision > 0.0).astype(int)])
@@ -79,3 +80,22 @@ def test_later_batches_outweigh_frequencies(estimator, rng):
     assert_allclose(second.of_class, [150.0, 50.0])
     assert_allclose(second.share, first.share / 20.0)
     assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
+
+
+def test_no_structure_in_many_columns():
+    """Probabilities of 150 rows were 0.03 and 0.04 nats a row worse than frequencies."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 12)), rng.integers(0, 2, size=100)
+    model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    log_p = np.log(model.predict_proba(rng.normal(size=(200, 12))))
+    assert log_p.mean() > np.log(0.5) - 0.01
+
+
+def test_share_of_frequencies():
+    """It is what labels that are left out ask for, between nothing and all."""
+    weight, plain = np.ones(60), np.full(60, np.log(0.5))
+    sure = np.where(np.arange(60) % 4 > 0, np.log(0.99), np.log(0.01))  # right of 3 in 4
+    assert_allclose(best_share(np.full(60, np.log(0.9)), plain, weight), 0.0, atol=1e-6)
+    assert best_share(np.full(60, np.log(0.4)), plain, weight) == 1.0
+    # (1 - s) 0.99 + s / 2 = 3 / 4 at s = 0.49
+    assert_allclose(best_share(sure, plain, weight), 0.49, atol=0.05)
