@@ -8,13 +8,14 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.likelihoods import Probit
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
-DRAWS = [6001, pytest.param(6005, marks=pytest.mark.slow)]
+DRAWS = [6001, slow(6005)]
 FAST = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -37,9 +38,7 @@ def few_of_many(n, seed):
 
 @FAST
 @pytest.mark.parametrize("kind", DEFAULTS)
-@pytest.mark.parametrize(
-    ("n_classes", "least"), [(2, 0.82), pytest.param(3, 0.74, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("n_classes", "least"), [(2, 0.82), slow(3, 0.74)])
 def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
     """300 rows are enough: the exact process with the best kernel has 0.86 and 0.79."""
     X, y = checkered(900, n_classes, 1)
@@ -176,7 +175,7 @@ def test_a_first_batch_without_one_of_the_classes():
 
 
 @FAST
-@pytest.mark.parametrize("model", ["vfe", pytest.param("fitc", marks=pytest.mark.slow), "pitc"])
+@pytest.mark.parametrize("model", ["vfe", slow("fitc"), slow("pitc")])
 def test_models_of_inducing_inputs_alone_find_it(model):
     """Regressions of the labels with one length scale for all try shorter ones, too."""
     X, y = checkered(900, 2, 1)
@@ -188,10 +187,10 @@ def test_models_of_inducing_inputs_alone_find_it(model):
 @pytest.mark.parametrize(
     ("likelihood", "optimizer"),
     [
-        ("logit", "auto"),
-        pytest.param("softmax", "lbfgs", marks=pytest.mark.slow),
-        pytest.param("logit", "lbfgs", marks=pytest.mark.slow),
-        pytest.param("softmax", "auto", marks=pytest.mark.slow),
+        slow("logit", "auto"),
+        slow("softmax", "lbfgs"),
+        slow("logit", "lbfgs"),
+        slow("softmax", "auto"),
     ],
 )
 def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
@@ -210,10 +209,9 @@ def test_few_columns_of_many_are_found(kind):
     assert kind(random_state=0).fit(X[:160], y[:160]).score(X[160:], y[160:]) > linear - 0.02
 
 
-UNITS = [(kind(), 2) for kind in DEFAULTS]
-UNITS += [(SVGPClassifier(), 3), (SVGPClassifier(likelihood="softmax"), 2)]
-MORE_UNITS = [(kind(), 3) for kind in DEFAULTS[1:]] + [(AnytimeSGPClassifier(model="vfe"), 2)]
-UNITS += [pytest.param(*one, marks=pytest.mark.slow) for one in MORE_UNITS]
+UNITS = [(SVGPClassifier(), 3), (AnytimeSGPClassifier(), 2)]
+UNITS += [slow(kind(), 2) for kind in DEFAULTS[:2]] + [slow(kind(), 3) for kind in DEFAULTS[1:]]
+UNITS += [slow(SVGPClassifier(likelihood="softmax"), 2), slow(AnytimeSGPClassifier(model="vfe"), 2)]
 
 
 @FAST
