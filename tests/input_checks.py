@@ -1,6 +1,6 @@
 """Which of scikit-learn's checks are asked of every configuration of an estimator in every run."""
 
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
@@ -41,4 +41,4 @@ def with_repetitions_slow(decorator):
         repeats = first.setdefault(type(estimator), estimator) is not estimator
         marks = [pytest.mark.slow] if repeats and not is_of_numbers(check) else []
         chosen.append(pytest.param(estimator, check, marks=marks))
-    return pytest.mark.parametrize(names, chosen, **decorator.kwargs)
+    return pytest.mark.parametrize(names, chosen, ids=cache(decorator.kwargs["ids"]))

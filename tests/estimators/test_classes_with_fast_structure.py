@@ -15,7 +15,6 @@ from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.likelihoods import Probit
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
-DRAWS = [6001, slow(6005)]
 FAST = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -46,7 +45,8 @@ def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
 
 
 @FAST
-@pytest.mark.parametrize("seed", DRAWS)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [6001, 6005])
 def test_sites_where_regressions_of_labels_are_worse(seed):
     """Three classes have sites where these predict better, by a kernel that is held as well."""
     X, y = checkered(2300, 3, seed)
@@ -67,7 +67,7 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
 
 
 @FAST
-@pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), ("few of many", -0.15)])
+@pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), slow("few of many", -0.15)])
 def test_two_classes_have_sites_where_labels_prefer_them(table, least):
     """They have one function, and a kernel of sites; regressions have -0.39 and -0.69."""
     X, y = checkered(1300, 2, 6001) if table == "checkered" else few_of_many(1300, 6005)
@@ -146,6 +146,7 @@ def test_classes_are_found_as_the_exact_process_finds_them(seed, n_classes):
 
 
 @FAST
+@pytest.mark.slow
 def test_length_scales_of_three_classes_are_judged_by_all_labels():
     """A fifth of 300 labels does not tell how smooth the functions are; all of them in turn do."""
     X, y = checkered(2300, 3, 3003)
@@ -165,6 +166,7 @@ def test_a_first_batch_of_a_stream_is_judged_by_labels():
 
 
 @FAST
+@pytest.mark.slow
 def test_a_first_batch_without_one_of_the_classes():
     """A class that comes later has no part in what labels of a first batch choose."""
     X, y = checkered(1200, 3, 3000)
@@ -201,7 +203,7 @@ def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
 
 
 @FAST
-@pytest.mark.parametrize("kind", DEFAULTS)
+@pytest.mark.parametrize("kind", [SVGPClassifier, *map(slow, DEFAULTS[1:])])
 def test_few_columns_of_many_are_found(kind):
     """Where few of 23 columns count, 160 rows are enough to be better than a linear model."""
     X, y = few_of_many(560, 3)

@@ -154,7 +154,7 @@ NEARLY = 0.1 * (1.0 + 1e-15 * np.arange(N_ROWS + N_LATER + N_TESTS))
 
 @pytest.mark.parametrize(
     "value",
-    [slow(0.0), slow(-273.15), 1e9, NEARLY],
+    [slow(0.0), slow(-273.15), slow(1e9), NEARLY],
     ids=["0", "small", "1e9", "nearly"],
 )
 @pytest.mark.parametrize("name", SUPERVISED)

@@ -53,8 +53,8 @@ MODELS = {
     "stream of classes": StreamingSGPClassifier(),
 }
 everywhere = pytest.mark.parametrize("name", MODELS)
-# PIC gathers rows as VIF does, and learns as "anytime" does
-not_of_pic = pytest.mark.parametrize("name", slow_but(MODELS.keys() - {"pic"}, MODELS))
+# the others take nearly the path of one of these
+of_some = pytest.mark.parametrize("name", slow_but(["svgp", "classifier", "vif", "stream"], MODELS))
 
 
 def model_of(name, **parameters):
@@ -97,7 +97,7 @@ def test_what_estimators_do(name):
             assert model.sample_functions(2)(batch).shape == (40, 2)
 
 
-@not_of_pic
+@of_some
 def test_it_is_a_table_without_holes(name):
     """A model of a table with holes is that of the table as it is filled, with the columns that
     say where behind it."""
@@ -120,7 +120,7 @@ def test_it_is_a_table_without_holes(name):
     assert_array_equal(answers(model, X), answers(other, missing.filled(X)))
 
 
-@not_of_pic
+@of_some
 def test_copies(name):
     """Clones, pickles and fits in threads predict the same."""
     model, y = model_of(name)
@@ -132,7 +132,7 @@ def test_copies(name):
     assert_allclose(threads, expected, rtol=1e-6, atol=1e-8)
 
 
-@everywhere
+@of_some
 def test_errors(name):
     """missing="error" refuses NaN as before, infinity is refused in any case, and nothing has
     changed after that."""
@@ -345,10 +345,8 @@ def test_noise_that_is_asked_for():
         assert type(model.fit(X, Y).likelihood_).__name__ != "HeteroscedasticStudentT"
 
 
-@pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
-@pytest.mark.parametrize(
-    "kernel", [None, pytest.param(RBF([1.0, 1.0, 1.0]), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["svgp", slow("vif"), "stream"])
+@pytest.mark.parametrize("kernel", [None, slow(RBF([1.0, 1.0, 1.0]))])
 def test_warped_targets(name, kernel):
     """Tables with holes may have a warp learned: the order of skewed targets is predicted."""
     for parameters in ({"normalize_y": "warped"}, {"likelihood": "auto"}):

@@ -251,8 +251,7 @@ def test_the_objective_is_known_at_what_was_learned_alone(model):
     ("kind", "model"),
     [
         *((kind, None) for kind in KINDS),
-        ("HeteroscedasticStudentT", "vif"),
-        *(slow(kind, "vif") for kind in KINDS[:3]),
+        *(slow(kind, "vif") for kind in KINDS),
         *(slow(kind, "fitc") for kind in KINDS),
     ],
 )

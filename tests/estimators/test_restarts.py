@@ -14,7 +14,7 @@ SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [
     SVGPRegressor(SLOW, n_inducing=60, random_state=0),
     slow(SVGPRegressor(SLOW, n_inducing=60, optimizer="lbfgs", random_state=0)),
-    SVGPRegressor(SLOW, n_inducing=60, init_size=100, random_state=0),
+    slow(SVGPRegressor(SLOW, n_inducing=60, init_size=100, random_state=0)),
     AnytimeSGPRegressor(SLOW, n_inducing=60, block_size=20, random_state=0),
     SVGPClassifier(SLOW, n_inducing=60, random_state=0),
 ]
