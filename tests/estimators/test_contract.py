@@ -45,6 +45,7 @@ ESTIMATORS = [
     StreamingSGPRegressor(alpha_divergence=0.5, n_inducing=10, **QUICK),
     StreamingSGPRegressor(inducing="kmeans", min_inducing=3, forget_factor=0.9, **QUICK),
     StreamingSGPRegressor(inducing="random", n_inducing=10, optimizer="adam", **QUICK),
+    StreamingSGPClassifier(optimizer="adam", n_inducing=10, **QUICK),
     StreamingSGPClassifier(n_inducing=10, **QUICK),
     BayesianGPLVM(**QUICK),
 ]
