@@ -1,54 +1,44 @@
-"""Which of scikit-learn's checks are of input, and asked of one configuration of an estimator."""
+"""Which of scikit-learn's checks are asked of every configuration of an estimator in every run."""
 
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
-# What they ask is answered before a configuration matters: which tables, targets and weights an
-# estimator takes, and how. The first configuration of each estimator, a quick one, is asked in
-# every run, the others by `pytest -m slow`; so are read-only arrays, which were a quarter of the
-# time.
-OF_INPUT = {
-    "check_classifier_data_not_an_array",
-    "check_dtype_object",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_estimators_dtypes",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_predict1d",
-    "check_n_features_in",
-    "check_n_features_in_after_fitting",
-    "check_pipeline_consistency",
-    "check_positive_only_tag_during_fit",
-    "check_readonly_memmap_input",
-    "check_regressor_data_not_an_array",
-    "check_sample_weights_list",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_shape",
-    "check_supervised_y_2d",
-    "check_transformer_data_not_an_array",
+# Which tables, targets and weights an estimator takes, and what its methods leave as it was, is
+# answered by code that all configurations of an estimator share. What each of them computes is not:
+# these are asked of every configuration in every run, the others of the first configuration of each
+# estimator, a quick one, and of the rest by `pytest -m slow`.
+OF_NUMBERS = {
+    "check_classifiers_train",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_regressor_multioutput",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weights_invariance",
+    "check_transformer_general",
 }
 
 
-def is_of_input(check):
-    """Return whether a check is of how tables come."""
+def is_of_numbers(check):
+    """Return whether a check is of what a configuration computes."""
     while isinstance(check, partial):
-        if "readonly_memmap" in check.keywords:
-            return True
+        if "readonly_memmap" in check.keywords:  # a quarter of the time
+            return False
         check = check.func
-    return check.__name__ in OF_INPUT
+    return check.__name__ in OF_NUMBERS
 
 
-def with_repetitions_slow(decorator, asked=()):
-    """Mark checks of input as slow for all but the first configuration of each estimator.
-
-    Classes of estimators that are ``asked`` elsewhere have no first one here.
-    """
+def with_repetitions_slow(decorator):
+    """Mark all but checks of numbers as slow, but for the first configuration of each estimator."""
     names, pairs = decorator.args
-    first, chosen = dict.fromkeys(asked), []
+    first, chosen = {}, []
     for estimator, check in pairs:
         repeats = first.setdefault(type(estimator), estimator) is not estimator
-        marks = [pytest.mark.slow] if repeats and is_of_input(check) else []
+        marks = [pytest.mark.slow] if repeats and not is_of_numbers(check) else []
         chosen.append(pytest.param(estimator, check, marks=marks))
-    return pytest.mark.parametrize(names, chosen, **decorator.kwargs)
+    return pytest.mark.parametrize(names, chosen, ids=cache(decorator.kwargs["ids"]))

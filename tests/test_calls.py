@@ -51,6 +51,7 @@ MOST_DEPTH_OF_A_FIT = 22
 
 QUICK = {"max_iter": 2, "n_inducing": 6, "random_state": 0, "n_jobs": 1}
 BLOCKS = {"block_size": 20, "n_neighbors": 6}
+PIC_OF_CLASSES = {"model": "pic", "alpha_epsilon": 0.01}  # the other case chooses alpha
 # Estimator, parameters and kind of data; see `table`.
 CASES = {
     "svgp": (SVGPRegressor, {}, "numbers"),
@@ -78,7 +79,7 @@ CASES = {
     "svgp-3-classes": (SVGPClassifier, {}, "3 classes"),
     "svgp-softmax": (SVGPClassifier, {"likelihood": "softmax"}, "3 classes"),
     "anytime-2-classes": (AnytimeSGPClassifier, {}, "2 classes"),
-    "anytime-3-classes": (AnytimeSGPClassifier, {"model": "pic"}, "3 classes"),
+    "anytime-3-classes": (AnytimeSGPClassifier, PIC_OF_CLASSES, "3 classes"),
     "streaming-2-classes": (StreamingSGPClassifier, {}, "2 classes"),
     "streaming-3-classes": (StreamingSGPClassifier, {}, "3 classes"),
     "gplvm": (BayesianGPLVM, {}, "table"),

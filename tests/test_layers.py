@@ -1,6 +1,7 @@
 """The packages are layers: imports go one way, from `estimators` down to `_core`."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,12 +57,14 @@ def imports_of(path, root):
                 yield from ((*base, alias.name) for alias in node.names)
 
 
+@cache
 def all_arrows(root):
     """Pairs of an importing and an imported module."""
-    for path in sorted(root.rglob("*.py")):
-        importer = path.relative_to(root).with_suffix("").parts
-        for imported in imports_of(path, root):
-            yield importer, imported
+    return [
+        (path.relative_to(root).with_suffix("").parts, imported)
+        for path in sorted(root.rglob("*.py"))
+        for imported in imports_of(path, root)
+    ]
 
 
 def is_allowed(importer, imported, ranks=RANKS):

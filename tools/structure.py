@@ -38,6 +38,8 @@ import threading
 import warnings
 from collections import Counter
 from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
 
 PACKAGE = "sklearn_sgp"
 TOP = "estimators"
@@ -117,6 +119,14 @@ def is_named(frame):
     return not frame.f_code.co_name.startswith("<")
 
 
+class Call(NamedTuple):
+    """A call that has not returned: its `self` or None, and how many functions wait, itself too."""
+
+    frame: FrameType
+    this: object
+    depth: int
+
+
 class Calls:
     """What happens between the calls of one trip.
 
@@ -125,7 +135,7 @@ class Calls:
     files, functions : set
     depth : int
     own_jumps, jumps, climbs, upward : Counter
-        Numbers of calls by caller and callee.
+        Numbers of calls by caller and callee; of jumps where there is an ``estimator``.
     """
 
     def __init__(self, estimator=None, ranks=None):
@@ -133,12 +143,13 @@ class Calls:
         self.own_jumps, self.jumps = Counter(), Counter()
         self.climbs, self.upward = Counter(), Counter()
         self._estimator, self._ranks, self._paths = estimator, ranks or {}, {}
+        self._downward = set()  # ways that are known to be no climb
         self._root = os.path.dirname(importlib.import_module(PACKAGE).__file__) + os.sep
         self._sklearn = os.path.dirname(importlib.import_module("sklearn").__file__) + os.sep
 
     def of(self, action):
         """Record the calls of an action, in all threads that it starts."""
-        self._end, before, self._done = sys._getframe(), sys.getprofile(), False
+        before, self._done, self._threads = sys.getprofile(), False, threading.local()
         threading.setprofile(self._profile)
         sys.setprofile(self._profile)
         try:
@@ -157,62 +168,69 @@ class Calls:
             self._paths[name] = name[len(self._root) :].replace(os.sep, "/") if inside else ""
         return self._paths[name]
 
-    def _counts(self, frame):
-        """Return whether a frame is one of the package that does something."""
-        return self.path(frame) not in ("", WRAPPER)
-
     def _profile(self, frame, event, argument):
         if self._done:  # in a thread that outlives the action
             sys.setprofile(None)
+        elif event == "call":
+            if self.path(frame) not in ("", WRAPPER):
+                self._enter(frame)
+        elif event == "return":
+            below = self._below()
+            if below and below[-1].frame is frame:
+                below.pop()
+
+    def _below(self):
+        """Return the calls of the package that this thread stands on, nearest last."""
+        return self._threads.__dict__.setdefault("below", [])
+
+    def _enter(self, frame):
+        below = self._below()
+        depth = is_named(frame) + (below[-1].depth if below else 0)
+        this = None if self._estimator is None else self_of(frame)  # it takes half of the time
+        call = Call(frame, this, depth)
+        if frame.f_code.co_name != "<module>":
+            self._count(call)
+            if below:
+                self._count_climbs(call, below)
+                self._count_jumps(call, below)
+        below.append(call)
+
+    def _count(self, call):
+        self.files.add(self.path(call.frame))
+        if is_named(call.frame):
+            code = call.frame.f_code
+            self.functions.add((code.co_filename, code.co_firstlineno, code.co_name))
+            self.depth = max(self.depth, call.depth)
+
+    def _count_climbs(self, call, below):
+        frame, nearest = call.frame, below[-1].frame
+        caller, callee, name = self.path(nearest), self.path(frame), frame.f_code.co_name
+        by_sklearn = frame.f_back.f_code.co_filename.startswith(self._sklearn)
+        way = caller, callee, name, by_sklearn
+        if way in self._downward:
             return
-        if event != "call" or not self._counts(frame) or frame.f_code.co_name == "<module>":
-            return
-        below = list(self._below(frame))
-        self._count(frame, below)
-        if below:
-            self._count_climbs(frame, below)
-            self._count_jumps(frame, below)
-
-    def _below(self, frame):
-        """Yield the frames of the package that a frame stands on, nearest first."""
-        frame, paths = frame.f_back, self._paths
-        while frame is not None and frame is not self._end:
-            # as in `_counts`, which this loop would call for most of its time
-            path = paths.get(frame.f_code.co_filename)
-            if path != "" and path != WRAPPER and self._counts(frame):
-                yield frame
-            frame = frame.f_back
-
-    def _count(self, frame, below):
-        self.files.add(self.path(frame))
-        if is_named(frame):
-            self.functions.add(frame.f_code)
-            self.depth = max(self.depth, 1 + sum(map(is_named, below)))
-
-    def _count_climbs(self, frame, below):
-        caller, callee = self.path(below[0]), self.path(frame)
         rank, over = (self._ranks.get(top_of(path), -1) for path in (caller, callee))
         if 0 <= rank < over:
-            self.upward[self._pair(below[0], frame)] += 1
-        by_sklearn = frame.f_back.f_code.co_filename.startswith(self._sklearn)
-        if not is_climb(caller, callee, frame.f_code.co_name, by_sklearn):
+            self.upward[self._pair(nearest, frame)] += 1
+        if not is_climb(caller, callee, name, by_sklearn):
+            if not 0 <= rank < over:
+                self._downward.add(way)
             return
-        if not any(one.f_code.co_name == PROGRESS for one in (frame, *below)):
-            self.climbs[self._pair(below[0], frame)] += 1
+        if not any(one.frame.f_code.co_name == PROGRESS for one in (call, *below)):
+            self.climbs[self._pair(nearest, frame)] += 1
 
-    def _count_jumps(self, frame, below):
-        this = self_of(frame)
-        if this is None:
+    def _count_jumps(self, call, below):
+        if call.this is None:
             return
-        caller = next((one for one in below if self_of(one) is not None), None)
-        if caller is None or self_of(caller) is not this:
+        caller = next((one for one in reversed(below) if one.this is not None), None)
+        if caller is None or caller.this is not call.this:
             return
-        before, now = class_of(caller.f_code), class_of(frame.f_code)
+        before, now = class_of(caller.frame.f_code), class_of(call.frame.f_code)
         if before == now or before[1] == now[1] is None:
             return
-        pair = self._pair(caller, frame)
+        pair = self._pair(caller.frame, call.frame)
         self.jumps[pair] += 1
-        if this is self._estimator and before[1] and now[1]:
+        if call.this is self._estimator and before[1] and now[1]:
             self.own_jumps[pair] += 1
 
     def _pair(self, caller, callee):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
@@ -158,7 +159,7 @@ def test_the_kernel_serves_as_others_do(kind, ridges):
     assert error(model, ridge) < 0.1
 
 
-@pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), KeyboardInterrupt()])
+@pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), slow(KeyboardInterrupt())])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch, columns_only):
     X, y = table(ridge)

@@ -3,6 +3,7 @@
 import pickle
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.stats import norm, qmc
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.model_selection import GridSearchCV
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.engines.blocks import engine
@@ -208,7 +210,7 @@ def test_balanced_classes_are_weights():
         made(class_weight="balanced").partial_fit(X, y)
 
 
-@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_classes", [2, slow(4)])
 def test_default_fits_learn(n_classes):
     """Nearly all that the noise allows, with probabilities that can be believed."""
     n = 400 if n_classes == 2 else 1200
@@ -275,9 +277,15 @@ def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
     assert all(len(of_one) > 1 and len(set(of_one)) == 1 for of_one in seeds)
 
 
-@pytest.mark.parametrize("estimator", [AnytimeSGPClassifier, SVGPClassifier])
 @pytest.mark.parametrize(
-    "class_weight", ["balanced", pytest.param({0: 1.0, 1: 3.0, 2: 1.0}, marks=pytest.mark.slow)]
+    ("estimator", "class_weight"),
+    [
+        (partial(AnytimeSGPClassifier, alpha_epsilon=0.01), "balanced"),
+        (SVGPClassifier, "balanced"),
+        slow(AnytimeSGPClassifier, "balanced"),
+        slow(AnytimeSGPClassifier, {0: 1.0, 1: 3.0, 2: 1.0}),
+        slow(SVGPClassifier, {0: 1.0, 1: 3.0, 2: 1.0}),
+    ],
 )
 def test_rows_of_weight_zero_have_no_part_in_class_weights(estimator, class_weight):
     """Nor need their labels be known."""

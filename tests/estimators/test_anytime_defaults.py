@@ -1,5 +1,7 @@
 """What a user gets who chooses nothing: the model, its kernel, and what both can follow."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -25,16 +27,25 @@ def covered(y, mean, std):
     return interval_coverage(y, mean - 1.645 * std, mean + 1.645 * std)
 
 
-@pytest.fixture
-def data(rng):
-    X, y = table(rng)
+@pytest.fixture(scope="module")
+def data():
+    X, y = table(np.random.default_rng(0))
     return X[:1100], y[:1100], X[1100:], y[1100:]
+
+
+@pytest.fixture(scope="module")
+def default(data):
+    """A fit that no test changes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "max_iter=")
+        return AnytimeSGPRegressor(**QUICK).fit(*data[:2])
 
 
 @pytest.mark.filterwarnings("ignore:max_iter=")
 def test_the_default_is_vif(data):
     """The same predictions as with the model named."""
     X, y, X_test, _ = data
+    X, y = X[:300], y[:300]
     model = AnytimeSGPRegressor(**QUICK | {"max_iter": 3}).fit(X, y)
     named = clone(model).set_params(model="vif").fit(X, y)
     assert (model.predict(X_test) == named.predict(X_test)).all()
@@ -44,19 +55,18 @@ def test_the_default_is_vif(data):
 def test_the_default_with_blocks_is_pic(data):
     """Blocks that the user knows are blocks of PIC."""
     X, y, X_test, _ = data
-    X, X_test = (np.column_stack([part, np.floor(part[:, 2])]) for part in (X, X_test))
-    model = AnytimeSGPRegressor(block_column=3, **QUICK | {"max_iter": 3}).fit(X, y)
-    named = clone(model).set_params(model="pic").fit(X, y)
+    X, X_test = (np.column_stack([part, np.floor(part[:, 2])]) for part in (X[:300], X_test))
+    model = AnytimeSGPRegressor(block_column=3, **QUICK | {"max_iter": 3}).fit(X, y[:300])
+    named = clone(model).set_params(model="pic").fit(X, y[:300])
     assert model.n_blocks_ == 4
     assert (model.predict(X_test) == named.predict(X_test)).all()
 
 
 @pytest.mark.filterwarnings("ignore:max_iter=")
-def test_it_is_ahead_of_boosting_on_steps_and_waves(data):
+def test_it_is_ahead_of_boosting_on_steps_and_waves(data, default):
     """In error and density, with intervals that cover what they say."""
     X, y, X_test, y_test = data
-    model = AnytimeSGPRegressor(**QUICK).fit(X, y)
-    mean, std = model.predict(X_test, return_std=True)
+    mean, std = default.predict(X_test, return_std=True)
     boosted = HistGradientBoostingRegressor(random_state=0).fit(X, y).predict(X_test)
     assert np.mean((mean - y_test) ** 2) < np.mean((boosted - y_test) ** 2)
     error = np.full(len(y_test), np.std(boosted - y_test))  # its best constant band
@@ -65,11 +75,9 @@ def test_it_is_ahead_of_boosting_on_steps_and_waves(data):
     assert 0.85 < covered(y_test, mean, std) < 0.96
 
 
-@pytest.mark.filterwarnings("ignore:max_iter=")
-def test_the_default_kernel_has_a_rough_part(data):
+def test_the_default_kernel_has_a_rough_part(default):
     """A sum whose last part is Matern 1/2, with a length scale for each column."""
-    model = AnytimeSGPRegressor(**QUICK).fit(*data[:2])
-    rough = model.kernel_.k2.k2
+    rough = default.kernel_.k2.k2
     assert isinstance(rough, Matern)
     assert rough.nu == 0.5
     assert rough.length_scale.shape == (3,)

@@ -10,6 +10,7 @@ from failures import assert_unchanged, state_of
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF
+from slow_variants import slow
 from svgp_regressors import with_entry
 
 from sklearn_sgp import (
@@ -43,6 +44,8 @@ ESTIMATORS = {
     "stream": (StreamingSGPRegressor(), "number"),
     "stream of classes": (StreamingSGPClassifier(), "word"),
 }
+# In later batches they take nearly the path of others.
+LATER = [name for name in ESTIMATORS if name not in ("svgp", "classifier", "stream")]
 METHODS = ["fit", "first batch", "later batch"]
 everywhere = pytest.mark.parametrize("name", ESTIMATORS)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -257,8 +260,12 @@ ODD_NUMBERS = {
 @pytest.mark.filterwarnings("ignore:Numbers of a column of X should be of one size")
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # a stream tells what is another world
 @pytest.mark.filterwarnings("ignore:Intervals of 90% should hold")  # not of counts of a billion
-@pytest.mark.parametrize("method", ["first batch", "later batch"])
-@everywhere
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, "first batch") for name in ESTIMATORS]
+    + [(name, "later batch") for name in ("svgp", "classifier", "stream")]
+    + [slow(name, "later batch") for name in LATER],
+)
 def test_what_is_odd(name, method):
     """Poor and odd data, first or later, give finite predictions, and no warning of NumPy."""
     y = fresh(name)[1]

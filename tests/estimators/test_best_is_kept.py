@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from slow_variants import slow, slow_but
 from test_contract import ESTIMATORS, VARIANTS
 
 from sklearn_sgp import AnytimeSGPRegressor, BayesianGPLVM, SVGPClassifier, SVGPRegressor
@@ -30,6 +31,7 @@ def follows_all_rows(model):
 
 
 WATCHED = [model for model in ESTIMATORS + VARIANTS if follows_all_rows(model)]
+N_QUICK = sum(follows_all_rows(model) for model in ESTIMATORS)
 
 
 def table(kind):
@@ -42,10 +44,8 @@ def table(kind):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    "kind", ["noise-free", "noisy", pytest.param("repeated", marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("number", range(len(WATCHED)))
+@pytest.mark.parametrize("kind", ["noise-free", "noisy", slow("repeated")])
+@pytest.mark.parametrize("number", slow_but(range(N_QUICK), range(len(WATCHED))))
 def test_the_objective_is_the_best_that_was_seen(number, kind, kernel):
     """With one kernel and all rows no entry of objectives_ is above objective_."""
     model = clone(WATCHED[number]).set_params(kernel=KERNELS[kernel], random_state=0)
@@ -96,12 +96,11 @@ def test_objective_evidence_and_predictions_are_of_one_model():
 
 # three classes are predicted too surely: of 3,000 new rows 84% are told and 75% are right
 @pytest.mark.filterwarnings("ignore:Probabilities should be as large")
-@pytest.mark.parametrize("likelihood", ["probit", "softmax"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("likelihood", "n_classes"), [("probit", 2), ("softmax", 3), slow("softmax", 2)]
+)
 def test_a_second_fit_of_classes_goes_on(likelihood, n_classes):
     """With warm_start bound and log probability of new rows are no worse after a second fit."""
-    if likelihood == "probit" and n_classes > 2:
-        return
     rng = np.random.default_rng(0)
     X, X_new = rng.uniform(0.0, 3.0, (2, 200, 2))
     edges = [0.0] if n_classes == 2 else [-0.3, 0.3]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -44,7 +45,7 @@ def scores_of(model, X, y, scoring, **arguments):
 
 @pytest.mark.parametrize("optimizer", ["auto", "adam"])
 @pytest.mark.parametrize(
-    "n_classes, likelihood", [(2, "auto"), (2, "logit"), (2, "softmax"), (3, "auto")]
+    "n_classes, likelihood", [(2, "auto"), slow(2, "logit"), slow(2, "softmax"), (3, "auto")]
 )
 def test_classifiers_are_scored(places, rng, n_classes, likelihood, optimizer):
     """Accuracy and log density amid a fit are those of a classifier that is nearly done."""
@@ -65,7 +66,7 @@ def test_classifiers_are_scored(places, rng, n_classes, likelihood, optimizer):
     assert (scores["log_p"] > -np.log(n_classes)).all()
 
 
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_classes", [2, slow(3)])
 @pytest.mark.parametrize(
     "options", [{}, {"model": "fitc"}, {"model": "pic", "optimizer": "adam", "block_size": 100}]
 )
@@ -80,8 +81,8 @@ def test_classes_in_blocks_are_scored(places, rng, n_classes, options):
     assert (scores["log_p"] > -1.0).all()
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])
-@pytest.mark.parametrize("likelihood", ["poisson", "student_t", StudentT(df=None)], ids=str)
+@pytest.mark.parametrize("optimizer", ["auto", slow("lbfgs"), slow("adam")])
+@pytest.mark.parametrize("likelihood", ["poisson", slow("student_t"), StudentT(df=None)], ids=str)
 def test_other_noise_is_scored(places, rng, likelihood, optimizer):
     """Scores amid a fit are those of the likelihood that is fitted, not of Gaussian noise."""
     X, f = places
@@ -140,8 +141,8 @@ def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng)
         assert_allclose(snapshot.predict(X), frozen.predict(X), rtol=2e-3)
 
 
-@pytest.mark.parametrize("solver", [pytest.param("exact", marks=pytest.mark.slow), "anytime"])
-@pytest.mark.parametrize("model", ["pic", "pitc", "fitc", "vfe"])
+@pytest.mark.parametrize("solver", [slow("exact"), "anytime"])
+@pytest.mark.parametrize("model", ["pic", slow("pitc"), "fitc", "vfe"])
 def test_labelled_blocks_are_scored(wave, model, solver):
     """A fit in blocks with the user's labels shows estimators that know these labels."""
     X, y = wave

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -71,15 +72,15 @@ def test_a_kernel_over_categories_learns(estimator, data):
     "estimator",
     [
         SVGPRegressor(n_inducing=10),
-        AnytimeSGPRegressor(n_inducing=10, init_size=256, n_neighbors=10),
+        slow(AnytimeSGPRegressor(n_inducing=10, init_size=256, n_neighbors=10)),
         AnytimeSGPRegressor(model="fitc", n_inducing=10),
-        StreamingSGPRegressor(n_inducing=10, init_size=200, batch_size=200),
-        AnytimeSGPClassifier(n_inducing=5, n_neighbors=10, init_size=256, alpha_epsilon=0.01),
+        slow(StreamingSGPRegressor(n_inducing=10, init_size=200, batch_size=200)),
+        slow(AnytimeSGPClassifier(n_inducing=5, n_neighbors=10, init_size=256, alpha_epsilon=0.01)),
     ],
     ids=lambda e: f"{type(e).__name__}-{getattr(e, 'model', '')}",
 )
 @pytest.mark.filterwarnings("ignore:max_iter")
-@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", [np.float32, slow(np.float64)])
 def test_numbers_are_categories_too(estimator, dtype):
     """Categories that come as numbers, in arrays too long to be copied, are those of strings."""
     rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -254,7 +255,7 @@ def test_more_new_categories_than_inducing_inputs():
     assert np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, slow(np.float64)])
 @pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor, AnytimeSGPRegressor])
 def test_arrays_of_numbers_are_read_not_copied(data, estimator, dtype, tmp_path):
     """A memory map whose categories are no codes gives what a table of objects gives."""

@@ -8,13 +8,13 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.likelihoods import Probit
 
 DEFAULTS = [SVGPClassifier, StreamingSGPClassifier, AnytimeSGPClassifier]
-DRAWS = [6001, pytest.param(6005, marks=pytest.mark.slow)]
 FAST = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -37,9 +37,7 @@ def few_of_many(n, seed):
 
 @FAST
 @pytest.mark.parametrize("kind", DEFAULTS)
-@pytest.mark.parametrize(
-    ("n_classes", "least"), [(2, 0.82), pytest.param(3, 0.74, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("n_classes", "least"), [(2, 0.82), slow(3, 0.74)])
 def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
     """300 rows are enough: the exact process with the best kernel has 0.86 and 0.79."""
     X, y = checkered(900, n_classes, 1)
@@ -47,7 +45,8 @@ def test_two_periods_in_the_plane_are_found(kind, n_classes, least):
 
 
 @FAST
-@pytest.mark.parametrize("seed", DRAWS)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [6001, 6005])
 def test_sites_where_regressions_of_labels_are_worse(seed):
     """Three classes have sites where these predict better, by a kernel that is held as well."""
     X, y = checkered(2300, 3, seed)
@@ -68,7 +67,7 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
 
 
 @FAST
-@pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), ("few of many", -0.15)])
+@pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), slow("few of many", -0.15)])
 def test_two_classes_have_sites_where_labels_prefer_them(table, least):
     """They have one function, and a kernel of sites; regressions have -0.39 and -0.69."""
     X, y = checkered(1300, 2, 6001) if table == "checkered" else few_of_many(1300, 6005)
@@ -147,6 +146,7 @@ def test_classes_are_found_as_the_exact_process_finds_them(seed, n_classes):
 
 
 @FAST
+@pytest.mark.slow
 def test_length_scales_of_three_classes_are_judged_by_all_labels():
     """A fifth of 300 labels does not tell how smooth the functions are; all of them in turn do."""
     X, y = checkered(2300, 3, 3003)
@@ -166,6 +166,7 @@ def test_a_first_batch_of_a_stream_is_judged_by_labels():
 
 
 @FAST
+@pytest.mark.slow
 def test_a_first_batch_without_one_of_the_classes():
     """A class that comes later has no part in what labels of a first batch choose."""
     X, y = checkered(1200, 3, 3000)
@@ -176,7 +177,7 @@ def test_a_first_batch_without_one_of_the_classes():
 
 
 @FAST
-@pytest.mark.parametrize("model", ["vfe", pytest.param("fitc", marks=pytest.mark.slow), "pitc"])
+@pytest.mark.parametrize("model", ["vfe", slow("fitc"), slow("pitc")])
 def test_models_of_inducing_inputs_alone_find_it(model):
     """Regressions of the labels with one length scale for all try shorter ones, too."""
     X, y = checkered(900, 2, 1)
@@ -188,10 +189,10 @@ def test_models_of_inducing_inputs_alone_find_it(model):
 @pytest.mark.parametrize(
     ("likelihood", "optimizer"),
     [
-        ("logit", "auto"),
-        pytest.param("softmax", "lbfgs", marks=pytest.mark.slow),
-        pytest.param("logit", "lbfgs", marks=pytest.mark.slow),
-        pytest.param("softmax", "auto", marks=pytest.mark.slow),
+        slow("logit", "auto"),
+        slow("softmax", "lbfgs"),
+        slow("logit", "lbfgs"),
+        slow("softmax", "auto"),
     ],
 )
 def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
@@ -202,7 +203,7 @@ def test_other_likelihoods_and_optimisers_find_it(likelihood, optimizer):
 
 
 @FAST
-@pytest.mark.parametrize("kind", DEFAULTS)
+@pytest.mark.parametrize("kind", [SVGPClassifier, *map(slow, DEFAULTS[1:])])
 def test_few_columns_of_many_are_found(kind):
     """Where few of 23 columns count, 160 rows are enough to be better than a linear model."""
     X, y = few_of_many(560, 3)
@@ -210,10 +211,9 @@ def test_few_columns_of_many_are_found(kind):
     assert kind(random_state=0).fit(X[:160], y[:160]).score(X[160:], y[160:]) > linear - 0.02
 
 
-UNITS = [(kind(), 2) for kind in DEFAULTS]
-UNITS += [(SVGPClassifier(), 3), (SVGPClassifier(likelihood="softmax"), 2)]
-MORE_UNITS = [(kind(), 3) for kind in DEFAULTS[1:]] + [(AnytimeSGPClassifier(model="vfe"), 2)]
-UNITS += [pytest.param(*one, marks=pytest.mark.slow) for one in MORE_UNITS]
+UNITS = [(SVGPClassifier(), 3), (AnytimeSGPClassifier(), 2)]
+UNITS += [slow(kind(), 2) for kind in DEFAULTS[:2]] + [slow(kind(), 3) for kind in DEFAULTS[1:]]
+UNITS += [slow(SVGPClassifier(likelihood="softmax"), 2), slow(AnytimeSGPClassifier(model="vfe"), 2)]
 
 
 @FAST

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import DotProduct
+from slow_variants import slow, slow_but
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -49,7 +50,7 @@ def test_streams_of_mixed_outputs():
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")
-@pytest.mark.parametrize("estimator", [StreamingSGPRegressor, StreamingSGPClassifier])
+@pytest.mark.parametrize("estimator", [StreamingSGPRegressor, slow(StreamingSGPClassifier)])
 def test_long_batches_of_streams(estimator):
     """A first batch of more than 2,048 rows, which are not merged."""
     X, y = table(2100)
@@ -81,6 +82,10 @@ REGRESSORS = {
     "pic": (AnytimeSGPRegressor, {"model": "pic", "solver": "exact", "block_size": 60}),
     "stream": (StreamingSGPRegressor, {"init_size": 60, "batch_size": 60}),
 }
+CLASSIFIERS = {
+    "classes": (SVGPClassifier, {}),
+    "stream of classes": (StreamingSGPClassifier, REGRESSORS["stream"][1]),
+}
 
 
 def words(X):
@@ -88,7 +93,7 @@ def words(X):
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("name", slow_but(["svgp"], REGRESSORS))
 def test_later_batches_with_noise_of_their_own(name):
     """Rows of a later batch are coded once, also where their noise is found from predictions."""
     estimator, options = REGRESSORS[name]
@@ -125,15 +130,13 @@ def test_asking_for_an_evidence_teaches_no_category():
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")
-@pytest.mark.parametrize("name", [*REGRESSORS, "classes", "stream of classes"])
+@pytest.mark.parametrize(
+    "name", slow_but(["svgp", "stream", "classes"], [*REGRESSORS, *CLASSIFIERS])
+)
 def test_callbacks_see_categories(name):
     """Scores amid a fit are those of rows as they were given, not of their codes."""
     callback = pytest.importorskip("sklearn.callback")
-    classifiers = {
-        "classes": (SVGPClassifier, {}),
-        "stream of classes": (StreamingSGPClassifier, REGRESSORS["stream"][1]),
-    }
-    estimator, options = {**REGRESSORS, **classifiers}[name]
+    estimator, options = {**REGRESSORS, **CLASSIFIERS}[name]
     X, y = table(150)
     y, scoring = (y, "r2") if name in REGRESSORS else (y > 1.0, "accuracy")
     scores = []

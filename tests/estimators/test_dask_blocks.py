@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import Matern
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
 from sklearn_sgp.collections import lazy
@@ -98,7 +99,7 @@ def test_a_task_has_the_blocks_of_its_rows(rng, visits, factorised, labelled, kn
     assert_allclose(std, expected[1], rtol=1e-8)
 
 
-@pytest.mark.parametrize("likelihood", ["heteroscedastic", "auto"])
+@pytest.mark.parametrize("likelihood", ["heteroscedastic", slow("auto")])
 def test_noise_of_each_row(rng, likelihood):
     """Predictors with more around them are divided, too, and all that they say is the same."""
     X, y = table(rng, 1000)

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPClassifier, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.collections.compute import each, in_one
@@ -47,7 +48,7 @@ def assert_same_model(got, expected, X, rtol=1e-8):
     assert got.n_iter_ == expected.n_iter_
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [slow(False), True])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -127,8 +128,17 @@ def test_few_rows_are_merged(rng):
     assert_array_equal(one.predict(X), other.predict(X))
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("parameters", [{}, {"init_size": 150}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize(
+    ("parameters", "n_classes"),
+    [
+        ({}, 4),
+        ({"init_size": 150}, 2),
+        ({"class_weight": "balanced"}, 2),
+        slow({}, 2),
+        slow({"init_size": 150}, 4),
+        slow({"class_weight": "balanced"}, 4),
+    ],
+)
 def test_a_classifier_on_chunks_is_that_on_arrays(data, n_classes, parameters):
     """Labels, their frequencies and held-out rows are those in memory."""
     X, y, weight = data
@@ -234,7 +244,7 @@ def test_likelihoods_that_chunks_do_not_have(data):
         regressor(likelihood="censored").fit(chunks, counts)
 
 
-@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("columns", [1, slow(2)])
 @pytest.mark.parametrize(
     "model",
     [
@@ -270,8 +280,15 @@ def test_predictions_are_lazy(data, model, columns):
         model.predict(chunks, return_cov=True)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", [SVGPClassifier(), StreamingSGPClassifier()])
+@pytest.mark.parametrize(
+    ("model", "n_classes"),
+    [
+        (SVGPClassifier(), 3),
+        (StreamingSGPClassifier(), 2),
+        slow(SVGPClassifier(), 2),
+        slow(StreamingSGPClassifier(), 3),
+    ],
+)
 def test_probabilities_are_lazy(data, model, n_classes):
     """So are those of classifiers, with the type of the labels."""
     X, y, _ = data

@@ -196,6 +196,7 @@ def test_a_worker_dies(client, tmp_path, name, after):
     assert model.objective_ == expected.objective_
 
 
+@pytest.mark.slow
 def test_a_worker_dies_that_holds_rows(client):
     """Rows that are kept between the passes of L-BFGS are read again."""
     (X, y), here = table()

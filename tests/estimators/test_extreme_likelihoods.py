@@ -8,6 +8,7 @@ from failures import assert_unchanged, state_of
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.gaussian_process.kernels import ConstantKernel as C
+from slow_variants import slow
 
 from sklearn_sgp import StreamingSGPRegressor, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.likelihoods import Poisson, StudentT
@@ -65,7 +66,7 @@ def test_rates_that_cannot_be_held(inputs, counts, more):
 
 
 @pytest.mark.parametrize("optimizer", [None, "auto"])
-@pytest.mark.parametrize("likelihood", ["probit", "logit", "softmax"])
+@pytest.mark.parametrize("likelihood", ["probit", slow("logit"), "softmax"])
 def test_classes_under_a_wide_prior(inputs, likelihood, optimizer):
     """Functions with a variance of 1e11 classify, with probabilities that are numbers."""
     y = np.digitize(np.sin(inputs[:, 0]), [0.0] if likelihood != "softmax" else [-0.5, 0.5])

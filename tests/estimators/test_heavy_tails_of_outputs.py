@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from slow_variants import slow, slow_but
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import HeteroscedasticStudentT, StudentT
@@ -70,7 +71,9 @@ def assert_same_answers(both, alone, close):
 
 
 @pytest.mark.parametrize(
-    ("model", "varies"), [*((one, False) for one in MODELS), *((one, True) for one in KINDS)]
+    ("model", "varies"),
+    [*((one, False) for one in MODELS), ("fitc", True)]
+    + [slow(one, True) for one in KINDS if one != "fitc"],
 )
 def test_outputs_are_those_of_models_of_their_own(model, varies, six_rounds):
     """At fixed parameters all that two outputs are asked for is what each alone answers."""
@@ -104,7 +107,7 @@ def turns(K, y, noise, df):
     return mean, gaussian + (each + 0.5 * tau * squares).sum()
 
 
-@pytest.mark.parametrize("model", ["vfe", "fitc", "pic", "vif"])
+@pytest.mark.parametrize("model", slow_but(["vfe", "vif"], ["vfe", "fitc", "pic", "vif"]))
 def test_the_bound_is_that_of_a_tau_for_each_row_and_output(model, six_rounds, monkeypatch):
     """Of the exact process: function and objective are those of a dense ascent, by output."""
     monkeypatch.setattr(alternation, "_NOISE_ROUNDS", 100)
@@ -138,7 +141,7 @@ def test_an_error_of_one_output_says_nothing_of_the_other(model, likelihood, six
 
 @pytest.mark.parametrize(
     ("model", "likelihood"),
-    [*((one, StudentT(None)) for one in KINDS), ("fitc", "heteroscedastic_student_t")],
+    [*((one, StudentT(None)) for one in KINDS), slow("fitc", "heteroscedastic_student_t")],
 )
 def test_bands_of_each_output_hold_what_they_say(model, likelihood):
     """A Gaussian output beside one with heavy tails: 90 % bands hold 90 % of new rows in both."""
@@ -167,8 +170,14 @@ def test_draws_are_those_of_the_bands(model):
     assert_allclose(below.mean(axis=0), np.broadcast_to(levels, (2, 2, 4)), atol=0.01)
 
 
-@pytest.mark.parametrize("likelihood", [StudentT(None), HeteroscedasticStudentT(None, KERNEL, 8)])
-@pytest.mark.parametrize("model", KINDS)
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        *((one, StudentT(None)) for one in KINDS),
+        ("svgp", HeteroscedasticStudentT(None, KERNEL, 8)),
+        *(slow(one, HeteroscedasticStudentT(None, KERNEL, 8)) for one in KINDS[1:]),
+    ],
+)
 def test_one_noise_variance_and_tails_of_each(model, likelihood):
     """That of a WhiteKernel is one number, in learning as in all that is told of it."""
     given = {"kernel": KERNEL + WhiteKernel(0.3), "normalize_y": False}

@@ -5,6 +5,7 @@ import pytest
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.kernels import Categorical, Columns
@@ -100,7 +101,7 @@ def test_outputs_with_noise_of_their_own(rng):
         assert_allclose(covariance[:, :, c], one.predict(T, return_cov=True)[1], rtol=1e-7)
 
 
-@pytest.mark.parametrize("n_inducing", [0, 30])
+@pytest.mark.parametrize("n_inducing", [slow(0), 30])
 def test_sums_and_differences_are_those_of_the_exact_process(rng, n_inducing):
     """Deviations of pairs across cells, and of averages, are within 5 percent of the exact ones."""
     (X, y), T = rows_of(rng, 1500), rng.uniform(-1.0, 1.0, (300, 2))

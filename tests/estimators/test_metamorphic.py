@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from slow_variants import slow_but
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -182,7 +183,7 @@ SOME = ["svgp gaussian", "fitc", "vif yeo-johnson", "svgp n_latent"]
 OTHERS = ["svgp outputs", "svgp categories", "fitc labels", "stream student_t"]
 
 
-@pytest.mark.parametrize("name", [*SOME, *OTHERS])
+@pytest.mark.parametrize("name", [*SOME, *slow_but(OTHERS[:1], OTHERS)])
 def test_units_of_the_columns_of_some(name):
     """Columns in other units, which are no powers of two, and from other origins change nothing."""
     fits = Fits(name)

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
+from slow_variants import slow, slow_but
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -47,11 +48,13 @@ MODELS = {
     "vif": AnytimeSGPRegressor(n_neighbors=5),
     "pic": AnytimeSGPRegressor(model="pic", block_size=50),
     "anytime": AnytimeSGPRegressor(model="fitc", solver="anytime", block_size=50),
-    "vif, classes": AnytimeSGPClassifier(n_neighbors=5),
+    "vif, classes": AnytimeSGPClassifier(n_neighbors=5, alpha_epsilon=0.01),
     "stream": StreamingSGPRegressor(),
     "stream of classes": StreamingSGPClassifier(),
 }
 everywhere = pytest.mark.parametrize("name", MODELS)
+# the others take nearly the path of one of these
+of_some = pytest.mark.parametrize("name", slow_but(["svgp", "classifier", "vif", "stream"], MODELS))
 
 
 def model_of(name, **parameters):
@@ -94,7 +97,7 @@ def test_what_estimators_do(name):
             assert model.sample_functions(2)(batch).shape == (40, 2)
 
 
-@everywhere
+@of_some
 def test_it_is_a_table_without_holes(name):
     """A model of a table with holes is that of the table as it is filled, with the columns that
     say where behind it."""
@@ -117,7 +120,7 @@ def test_it_is_a_table_without_holes(name):
     assert_array_equal(answers(model, X), answers(other, missing.filled(X)))
 
 
-@everywhere
+@of_some
 def test_copies(name):
     """Clones, pickles and fits in threads predict the same."""
     model, y = model_of(name)
@@ -129,7 +132,7 @@ def test_copies(name):
     assert_allclose(threads, expected, rtol=1e-6, atol=1e-8)
 
 
-@everywhere
+@of_some
 def test_errors(name):
     """missing="error" refuses NaN as before, infinity is refused in any case, and nothing has
     changed after that."""
@@ -152,7 +155,9 @@ def test_errors(name):
 
 
 @pytest.mark.parametrize(
-    "kind", ["pandas", "nullable", "objects", "lists", "polars", "pyarrow", "float32", "memmap"]
+    "kind",
+    ["pandas", "nullable", "objects", "polars", "pyarrow"]
+    + [slow("lists"), slow("float32"), slow("memmap")],
 )
 def test_kinds_of_tables(kind, tmp_path):
     """Missing values of every kind of table are the same."""
@@ -340,10 +345,8 @@ def test_noise_that_is_asked_for():
         assert type(model.fit(X, Y).likelihood_).__name__ != "HeteroscedasticStudentT"
 
 
-@pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
-@pytest.mark.parametrize(
-    "kernel", [None, pytest.param(RBF([1.0, 1.0, 1.0]), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["svgp", slow("vif"), "stream"])
+@pytest.mark.parametrize("kernel", [None, slow(RBF([1.0, 1.0, 1.0]))])
 def test_warped_targets(name, kernel):
     """Tables with holes may have a warp learned: the order of skewed targets is predicted."""
     for parameters in ({"normalize_y": "warped"}, {"likelihood": "auto"}):
@@ -352,7 +355,7 @@ def test_warped_targets(name, kernel):
         assert np.corrcoef(predicted.argsort().argsort(), Y.argsort().argsort())[0, 1] > 0.65
 
 
-@pytest.mark.parametrize("name", ["svgp", "stream of classes"])
+@pytest.mark.parametrize("name", ["svgp", slow("stream of classes")])
 def test_checks_of_scikit_learn(name):
     """scikit-learn's checks pass with missing values allowed, and with them refused."""
     for missing in ("auto", "error"):
@@ -406,8 +409,8 @@ def test_unforeseen_holes_of_outputs():
         assert np.isfinite(model.log_density(rows, targets)).all()
 
 
-@pytest.mark.parametrize("given", [None, RBF(np.ones(3)), RBF() + Columns(RBF(), [1])])
-@pytest.mark.parametrize("name", ["svgp", "vif", "classifier"])
+@pytest.mark.parametrize("given", [None, slow(RBF(np.ones(3))), RBF() + Columns(RBF(), [1])])
+@pytest.mark.parametrize("name", ["svgp", "vif", slow("classifier")])
 def test_learned_kernels_are_given_back(name, given):
     """A learned kernel, which sees where values are missing, is taken as it is by another fit."""
     model, y = model_of(name, kernel=given, max_iter=10)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor
 
@@ -22,7 +23,7 @@ def with_few_repeats(seed, n=400, rounded=False):
 
 
 @pytest.mark.parametrize(
-    ("model", "rounded"), [("vif", False), ("vif", True), ("pic", False), ("lma", False)]
+    ("model", "rounded"), [("vif", False), slow("vif", True), ("pic", False), slow("lma", False)]
 )
 def test_rows_that_repeat_others_with_other_targets(model, rounded):
     """No test row lies more than 30 predicted deviations off (1,500 where all noise is rough)."""
@@ -31,7 +32,7 @@ def test_rows_that_repeat_others_with_other_targets(model, rounded):
     assert np.abs((y_test - mean) / std).max() < 30.0
 
 
-@pytest.mark.parametrize("likelihood", ["student_t", "heteroscedastic"])
+@pytest.mark.parametrize("likelihood", [slow("student_t"), "heteroscedastic"])
 def test_they_are_known_to_other_noise_too(likelihood):
     """The same holds where noise has tails or depends on the input."""
     X, y, X_test, y_test = with_few_repeats(1)

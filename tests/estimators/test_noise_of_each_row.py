@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from slow_variants import slow
 from varying_noise import KERNEL, X_TEST, data, made, sd
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
@@ -22,6 +23,7 @@ from sklearn_sgp.likelihoods import (
 from sklearn_sgp.noise import heteroscedastic as alternation
 
 NAMES = ["student_t", "heteroscedastic", "heteroscedastic_student_t"]
+KINDS = ["Gaussian", "StudentT", "HeteroscedasticGaussian", "HeteroscedasticStudentT"]
 Z = np.linspace(0.0, 10.0, 20)[:, None]
 ANYTIME = ["sor", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
 
@@ -125,7 +127,7 @@ def test_everything_that_predicts_knows_it(model, likelihood):
     assert clone(fitted).likelihood == likelihood
 
 
-@pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
+@pytest.mark.parametrize("model", [None, "fitc", slow("pic"), "vif"])
 def test_later_batches_get_precisions(model):
     """A second half by partial_fit is nearly a fit to all, its outliers included."""
     X, y = data()
@@ -154,13 +156,20 @@ def test_the_divergence_of_the_log_noise_counts_once():
 
 
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # there is little to learn from
-@pytest.mark.parametrize("likelihood", [*NAMES, "auto"])
-@pytest.mark.parametrize("model", [None, "vif", "stream"])
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        *((None, name) for name in NAMES),
+        ("vif", "heteroscedastic_student_t"),
+        ("vif", "auto"),
+        ("stream", "heteroscedastic_student_t"),
+        slow(None, "auto"),
+        *(slow(model, name) for model in ("vif", "stream") for name in NAMES[:2]),
+    ],
+)
 @pytest.mark.parametrize("kind", ["linear", "one row", "constant", "twice", "far away"])
 def test_poor_data(kind, model, likelihood):
     """Finite and sensible predictions."""
-    if model == "stream" and likelihood == "auto":
-        pytest.skip("streams are told their noise")
     X, y = data(60)
     if kind == "linear":
         y = 2.0 * X[:, 0] + 1.0
@@ -181,12 +190,20 @@ def test_poor_data(kind, model, likelihood):
     assert np.isfinite(fitted.predict_quantiles(X_TEST)).all()
 
 
-@pytest.mark.parametrize("likelihood", ["student_t", "heteroscedastic_student_t", "auto"])
-@pytest.mark.parametrize("model", [None, "vif", "stream"])
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        (None, "student_t"),
+        ("vif", "auto"),
+        ("stream", "heteroscedastic_student_t"),
+        slow(None, "auto"),
+        slow("stream", "student_t"),
+        slow("vif", "student_t"),
+        *(slow(model, "heteroscedastic_student_t") for model in (None, "vif")),
+    ],
+)
 def test_an_outlier_of_any_size_is_not_the_unit(model, likelihood):
     """Intervals and errors are those of the other targets."""
-    if model == "stream" and likelihood == "auto":
-        pytest.skip("streams are told their noise")
     (X, y), others = data(60), np.arange(60) != 5
     size = y.std()
     y[5] = 1e8 * size
@@ -230,9 +247,13 @@ def test_the_objective_is_known_at_what_was_learned_alone(model):
         fitted.log_marginal_likelihood(fitted.kernel_.theta, X=X, y=y)
 
 
-@pytest.mark.parametrize("model", [None, pytest.param("fitc", marks=pytest.mark.slow), "vif"])
 @pytest.mark.parametrize(
-    "kind", ["Gaussian", "StudentT", "HeteroscedasticGaussian", "HeteroscedasticStudentT"]
+    ("kind", "model"),
+    [
+        *((kind, None) for kind in KINDS),
+        *(slow(kind, "vif") for kind in KINDS),
+        *(slow(kind, "fitc") for kind in KINDS),
+    ],
 )
 def test_the_noise_is_chosen(kind, model):
     """By the bound: from data of each kind, the kind that they are from."""
@@ -264,8 +285,7 @@ def test_blocks_without_near_rows_refuse_counts(model):
 
 
 @pytest.mark.parametrize(
-    "likelihood",
-    ["heteroscedastic", pytest.param("heteroscedastic_student_t", marks=pytest.mark.slow), "auto"],
+    "likelihood", ["heteroscedastic", slow("heteroscedastic_student_t"), slow("auto")]
 )
 def test_streams_carry_the_noise(likelihood):
     """Batch after batch the noise curve gets better, and the stream is nearly a fit to all."""

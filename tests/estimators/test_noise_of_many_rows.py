@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from slow_variants import slow
 from varying_noise import X_TEST, data, made
 
 from sklearn_sgp.engines.blocks import engine, solver
@@ -30,10 +31,10 @@ REPEATED = [
     [
         (None, "heteroscedastic"),
         ("fitc", "heteroscedastic_student_t"),
-        ("pic", "heteroscedastic"),
+        slow("pic", "heteroscedastic"),
         ("vif", "heteroscedastic_student_t"),
-        pytest.param("vif", "auto", marks=pytest.mark.slow),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in REPEATED),
+        slow("vif", "auto"),
+        *(slow(*case) for case in REPEATED),
     ],
 )
 def test_the_log_noise_is_learned_from_some_rows(model, likelihood, monkeypatch):

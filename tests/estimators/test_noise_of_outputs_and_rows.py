@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import WhiteKernel
+from slow_variants import slow
 from varying_noise import KERNEL, X_TEST, data, made, sd
 
 from sklearn_sgp import StreamingSGPRegressor
@@ -31,8 +32,17 @@ def two_outputs(n=500):
     return X, np.column_stack([first, 5.0 * np.cos(X[:, 0]) + 5.0 * sd(X - 4.0) * unit])
 
 
-@pytest.mark.parametrize("likelihood", ["heteroscedastic", "heteroscedastic_student_t"])
-@pytest.mark.parametrize("model", [None, "pic", "vif", "stream"])
+@pytest.mark.parametrize(
+    ("model", "likelihood"),
+    [
+        (None, "heteroscedastic"),
+        ("pic", "heteroscedastic"),
+        ("vif", "heteroscedastic"),
+        ("stream", "heteroscedastic_student_t"),
+        slow("stream", "heteroscedastic"),
+        *(slow(model, "heteroscedastic_student_t") for model in (None, "pic", "vif")),
+    ],
+)
 def test_each_output_has_its_own_log_noise(model, likelihood):
     X, Y = two_outputs()
     fitted = regressor(model, likelihood=likelihood).fit(X, Y)

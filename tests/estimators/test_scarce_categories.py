@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -37,7 +38,7 @@ def factors_of(model):
     ],
     ids=["svgp", "fitc", "stream", "default"],
 )
-@pytest.mark.parametrize("case", [(150, 50), (200, 40)])
+@pytest.mark.parametrize("case", [(150, 50), slow((200, 40))])
 def test_bands_hold_what_they_say(model, case):
     X, y = levels(*case)
     n = case[0]

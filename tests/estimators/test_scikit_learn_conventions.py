@@ -73,14 +73,15 @@ def test_weights_are_routed(kind, toy):
     """A pipeline and a cross-validation hand sample_weight on where it is asked for."""
     X, y = targets(kind, toy)
     weight = np.linspace(0.5, 2.0, len(X))
+    alpha = {"alpha_epsilon": 0.01} if kind is AnytimeSGPClassifier else {}
     with config_context(enable_metadata_routing=True):
-        asks = kind(**SMALL).set_fit_request(sample_weight=True)
+        asks = kind(**alpha, **SMALL).set_fit_request(sample_weight=True)
         asks.set_score_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, asks)
         pipeline.fit(X, y, sample_weight=weight)
         scaled = pipeline[0].transform(X)
-        alone = kind(**SMALL).fit(scaled, y, sample_weight=weight)
+        alone = kind(**alpha, **SMALL).fit(scaled, y, sample_weight=weight)
         assert_array_equal(pipeline.predict(X), alone.predict(scaled))
         scores = cross_validate(asks, X, y, cv=2, params={"sample_weight": weight})
         assert np.isfinite(scores["test_score"]).all()

@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from input_checks import with_repetitions_slow
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPClassifier
 from sklearn_sgp.likelihoods import Likelihood, Probit
@@ -119,8 +119,7 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
     ("model", "likelihood"),
     [
         *((model, "probit") for model in ("vif", "pic", "lma")),
-        ("vif", "logit"),
-        *(pytest.param(model, "logit", marks=pytest.mark.slow) for model in ("pic", "lma")),
+        *(slow(model, "logit") for model in ("vif", "pic", "lma")),
     ],
 )
 def test_probabilities_are_better_than_frequencies(model, likelihood):
@@ -306,11 +305,9 @@ def test_huge_variances_end_in_an_answer_or_an_error_with_a_cure():
 
 # Not in test_contract: scikit-learn 1.6 makes two classes of the repeated rows and of the weighted
 # ones by the first label of each, which are two tables.
-@with_repetitions_slow(
-    parametrize_with_checks(
-        [AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200, n_inducing=20)]
-    ),
-    asked=(AnytimeSGPClassifier,),
+@pytest.mark.slow
+@parametrize_with_checks(
+    [AnytimeSGPClassifier(likelihood="probit", max_iter=5, init_size=200, n_inducing=20)]
 )
 def test_scikit_learn_checks(estimator, check):
     """scikit-learn's own checks hold; tags say that there are two classes."""

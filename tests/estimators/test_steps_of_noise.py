@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import Sum
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.noise import heteroscedastic, log_noise
@@ -36,7 +37,7 @@ def assert_both_sides_are_known(model):
         assert np.quantile(error, 0.9) < 0.3
 
 
-@pytest.fixture(scope="module", params=["svgp", "vif"])
+@pytest.fixture(scope="module", params=["svgp", slow("vif")])
 def fitted(request):
     kind = SVGPRegressor if request.param == "svgp" else AnytimeSGPRegressor
     return made(kind, max_iter=30).fit(*rows(1200))

@@ -6,6 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from slow_variants import slow
 from stream_helpers import SCALING, batches, in_units, log_parameters, make_line, taught
 
 from sklearn_sgp import (
@@ -55,13 +56,15 @@ def test_a_stream_begins_anew_when_its_first_rows_have_doubled(rng):
     assert_allclose(stream.predict(X), whole.predict(X), atol=0.05)
 
 
-@pytest.mark.parametrize("size", [60, 1000])
 @pytest.mark.parametrize(
-    "function",
+    ("function", "size"),
     [
-        lambda x: np.sin(16.0 * x),
-        lambda x: np.sin(x) + 0.5 * np.sin(20.0 * x),
-        lambda x: np.cos(11.0 * x) * x,
+        (lambda x: np.sin(16.0 * x), 60),
+        (lambda x: np.sin(x) + 0.5 * np.sin(20.0 * x), 1000),
+        (lambda x: np.cos(11.0 * x) * x, 1000),
+        slow(lambda x: np.sin(16.0 * x), 1000),
+        slow(lambda x: np.sin(x) + 0.5 * np.sin(20.0 * x), 60),
+        slow(lambda x: np.cos(11.0 * x) * x, 60),
     ],
 )
 def test_fast_functions_are_found(rng, function, size):
@@ -185,7 +188,7 @@ def test_rows_wait_until_ten_have_come(rng):
     assert -most - 1e-9 <= moved[-1] <= 5.0 * most + 1e-9
 
 
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 3, 60])
+@pytest.mark.parametrize("size", [slow(1), slow(3), 60])
 def test_noise_learned_in_short_batches_is_that_of_long_ones(size, rng):
     """Noise that a first batch made ten times too small is found, whatever the batches' size."""
     X = rng.uniform(0.0, 9.0, (1000, 1))

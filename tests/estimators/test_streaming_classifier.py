@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from slow_variants import slow
 
 from sklearn_sgp import (
     StreamingSGPClassifier,
@@ -18,7 +19,7 @@ def circles(rng, n, labels=("in", "out")):
     return X, np.where((X**2).sum(axis=1) < 1.5, *labels)
 
 
-@pytest.mark.parametrize("likelihood", ["auto", "logit", "softmax"])
+@pytest.mark.parametrize("likelihood", ["auto", slow("logit"), "softmax"])
 def test_classes_from_left_to_right(likelihood, rng):
     """Batches that each see a part of the plane end with all classes told apart."""
     X, y = circles(rng, 600)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from slow_variants import slow
 from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import (
@@ -71,10 +72,11 @@ def test_given_inducing_inputs_are_learned_with_the_first_batch_only(kind, rng):
 
 
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # it gets 30 times as loud
-def test_inducing_inputs_stay_where_the_function_moves():
+@pytest.mark.parametrize("n_draws", [2, slow(4)])
+def test_inducing_inputs_stay_where_the_function_moves(n_draws):
     """Where not all can stay, those stay without which the function would be lost."""
     counts, errors = [], []
-    for seed in range(4):
+    for seed in range(n_draws):
         rng = np.random.default_rng(seed)
         X = np.sort(rng.uniform(0.0, 20.0, (1600, 1)), axis=0)
         loud = np.abs(X[:, 0] - 6.0) < 3.0

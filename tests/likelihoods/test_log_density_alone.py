@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import betaln, expit, gammaln
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import Likelihood, Logit, Poisson
@@ -74,8 +75,17 @@ def test_expectations_and_derivatives_are_those_of_the_likelihood(likelihood, y)
             assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize(("likelihood", "draw"), [(Hurdle(), hurdle), (Binomial(), binomial)])
-@pytest.mark.parametrize("make", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
+@pytest.mark.parametrize(
+    ("make", "likelihood", "draw"),
+    [
+        (SVGPRegressor, Hurdle(), hurdle),
+        (SVGPRegressor, Binomial(), binomial),
+        (AnytimeSGPRegressor, Hurdle(), hurdle),
+        slow(AnytimeSGPRegressor, Binomial(), binomial),
+        (StreamingSGPRegressor, Binomial(), binomial),
+        slow(StreamingSGPRegressor, Hurdle(), hurdle),
+    ],
+)
 def test_ten_lines_are_a_likelihood(make, likelihood, draw):
     """A hurdle model and a binomial learn means that the data have."""
     rng = np.random.RandomState(0)

@@ -1,7 +1,5 @@
 """Expectation propagation in a group: against sites in turn, quadrature and identities."""
 
-import itertools
-
 import numpy as np
 import pytest
 from dense import log_normal
@@ -135,9 +133,9 @@ def test_the_evidence_of_six_rows_is_nearly_the_integral(likelihood):
     """log Z is within 0.02 nats of the integral over six function values, by Gauss-Hermite."""
     K, y = covariance(6, 1.0) + 1e-6 * np.eye(6), targets(likelihood, 6)
     nodes, weights = np.polynomial.hermite_e.hermegauss(8)
-    weights = np.log(weights / weights.sum())
-    grid = np.array(list(itertools.product(nodes, repeat=6)))
-    log_w = np.array(list(itertools.product(weights, repeat=6))).sum(axis=1)
+    grid = np.stack(np.meshgrid(*[nodes] * 6), axis=-1).reshape(-1, 6)
+    weights = np.meshgrid(*[np.log(weights / weights.sum())] * 6)
+    log_w = sum(weights).ravel()
     found = propagate(K, Observed(y, np.ones(6)), likelihood, Sites.none(6), 1e-8)
     # nodes lie where the posterior is, for likelihoods that are narrow beside the prior
     S = np.linalg.inv(np.linalg.inv(K) + np.diag(found.sites.precision))

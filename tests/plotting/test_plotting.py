@@ -22,6 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_array, validate_data
+from slow_variants import slow
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -240,7 +241,7 @@ def test_relevance_of_categories_in_a_sum():
     assert little == pytest.approx(np.sqrt((0.995**-2 - 1.0) / 2.0))
 
 
-@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
+@pytest.mark.parametrize("kind", [SVGPRegressor, slow(AnytimeSGPRegressor)])
 def test_relevance_of_learned_categories(kind):
     """A column that moves the level has the longer bar, whether values are missing or not."""
     rng = np.random.default_rng(0)

@@ -5,12 +5,14 @@ import pytest
 from block_helpers import FACTORS, blocks_of, fixed
 from dense import block_definition, make_case
 from numpy.testing import assert_allclose
+from slow_variants import slow
 
 from sklearn_sgp.engines.blocks.gradient_ascent import GradientAscent
 from sklearn_sgp.engines.blocks.natural_gradient import NaturalGradientAscent
 from sklearn_sgp.engines.blocks.schedules import RobbinsMonro
 
 SCHEDULE = RobbinsMonro(1e-3, 0.9, 0.75, is_natural=False)
+ONE, *OTHERS = FACTORS.args[1]
 
 
 def _ascent(case, model, schedule=SCHEDULE):
@@ -71,7 +73,7 @@ def test_what_is_told_is_the_bound(model):
     assert_allclose(posterior.log_evidence(constant), bound, rtol=1e-9)
 
 
-@FACTORS
+@pytest.mark.parametrize("model", [ONE, *map(slow, OTHERS)])
 def test_steps_that_are_too_long_are_halved(model):
     """Where one would leave no covariance, it and later ones are halved; the optimum is found."""
     case = make_case()
