@@ -17,7 +17,7 @@ from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import scale_places, units_of_theta
+from ..kernels._length_scales import scale_places, units_of_theta, variance_mask
 from ..kernels._parts import in_words
 from ..kernels._turned import count_of_weights, directions_of, scales_of_smooth_term, turned
 from ..objectives.exact import exact_evidence, left_out_score
@@ -111,6 +111,31 @@ def _penalty(parameters, n_rows):
     row of new rows, and eight gained .01 to .09.
     """
     return 0.5 * np.log(n_rows) * count_of_weights(parameters.kernel.sklearn_kernel)
+
+
+def with_room_for_weights(problem, learned):
+    """Return a run with larger variances, as weights of directions are not certain.
+
+    A fit of p numbers to n rows has squared errors that are to those of new rows as n - p to n + p
+    (Akaike 1969, final prediction error). Variances of a default kernel and noise grow by that, and
+    means stay. 27 fits of made tables, 150 to 700 rows: 0.006 nats a row more in the mean, -0.009
+    to 0.10, and 90 % bands hold 0.896, not 0.881; eight of kin40k and kin8nm, 500 and 1,000 rows:
+    0.007 to 0.031, and 0.878, not 0.860. What the Fisher information of the weights adds to
+    left-out rows asks for about half as much, and gains half.
+
+    Parameters
+    ----------
+    problem : Problem
+    learned : Run
+    """
+    parameters, n_rows = learned.parameters, len(problem.rows)
+    count = count_of_weights(parameters.kernel.sklearn_kernel)
+    if not (count and problem.start.is_by_default):
+        return learned
+    log_factor = np.log((n_rows + count) / (n_rows - count))
+    theta = parameters.theta + log_factor * variance_mask(parameters.expression)
+    wider = parameters.with_values(theta=theta, log_noise=parameters.log_noise + log_factor)
+    return learned._replace(parameters=problem.space.clipped(wider))
 
 
 def turned_start(problem, fitted):

@@ -14,8 +14,9 @@ from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import learned_directions
-from sklearn_sgp.engines.blocks import engine
+from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.engines.variational import engine as variational
+from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.kernels._compile import compile_without_noise
 from sklearn_sgp.kernels._turned import directions_of
 from sklearn_sgp.objectives.exact import left_out_score
@@ -81,6 +82,20 @@ def test_the_choice_is_told(ridges):
     ]
     assert [one["taken"] for one in told] == [False, True]
     assert told[1]["candidate"].endswith("directions")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_not_certain(kind, ridges, monkeypatch):
+    """Variances are larger by (n + p) / (n - p), and means stay."""
+    for module in (solver, schedule):
+        monkeypatch.setattr(module, "with_room_for_weights", lambda _, learned: learned)
+    X, y = table(ridge)
+    certain = kind(random_state=0).fit(X, y)
+    (mean, before), (same, after) = (
+        model.predict(X[:20], return_std=True) for model in (certain, ridges[kind])
+    )
+    assert_allclose(same, mean, atol=1e-6)
+    assert_allclose((after / before) ** 2, (150 + 6) / (150 - 6), rtol=1e-4)
 
 
 def test_several_directions():
