@@ -130,6 +130,7 @@ def with_room_for_weights(problem, learned):
     """
     parameters, n_rows = learned.parameters, len(problem.rows)
     count = count_of_weights(parameters.kernel.sklearn_kernel)
+    count = min(count, n_rows / _ROWS_OF_A_WEIGHT)  # a warm start may have fewer rows than weights
     if not (count and problem.start.is_by_default):
         return learned
     log_factor = np.log((n_rows + count) / (n_rows - count))

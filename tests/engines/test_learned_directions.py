@@ -98,6 +98,14 @@ def test_weights_are_not_certain(kind, ridges, monkeypatch):
     assert_allclose((after / before) ** 2, (150 + 6) / (150 - 6), rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_warm_start_with_fewer_rows_than_weights(kind):
+    X, y = table(ridge)
+    model = kind(random_state=0, warm_start=True, n_inducing=20).fit(X, y)
+    assert directions_of(model.fit(X[:5], y[:5]).kernel_) is not None
+    assert np.isfinite(model.predict(X[:9], return_std=True)).all()
+
+
 def test_several_directions():
     model = AnytimeSGPRegressor(random_state=0).fit(*table(two, 300))
     assert 2 <= len(directions_of(model.kernel_)) <= 3
