@@ -84,6 +84,19 @@ def test_the_choice_is_told(ridges):
     assert told[1]["candidate"].endswith("directions")
 
 
+def test_a_second_fit_takes_steps_of_the_size_of_weights(monkeypatch):
+    """Adam changes them by shares of what was found, as it does length scales."""
+    starts, start_at = [], learned_directions._start_at
+    monkeypatch.setattr(
+        learned_directions, "_start_at", lambda *given: starts.append(start_at(*given)) or starts[0]
+    )
+    X, y = table(lambda X: ridge(0.3 * X))
+    AnytimeSGPRegressor(random_state=0).fit(1e3 * X, y)
+    unit, theta = starts[0].space.group("theta").unit, starts[0].parameters.theta
+    shares = (theta / unit)[unit != 1.0]
+    assert_allclose(np.mean(shares**2), 25.0, rtol=1e-6)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_not_certain(kind, ridges, monkeypatch):
     """Variances are larger by (n + p) / (n - p), and means stay."""
