@@ -15,8 +15,9 @@ from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import learned_directions
-from sklearn_sgp.engines.blocks import engine
+from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.engines.variational import engine as variational
+from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.kernels._compile import compile_without_noise
 from sklearn_sgp.kernels._turned import directions_of
 from sklearn_sgp.objectives.exact import left_out_score
@@ -82,6 +83,41 @@ def test_the_choice_is_told(ridges):
     ]
     assert [one["taken"] for one in told] == [False, True]
     assert told[1]["candidate"].endswith("directions")
+
+
+def test_a_second_fit_takes_steps_of_the_size_of_weights(monkeypatch):
+    """Adam changes them by shares of what was found, as it does length scales."""
+    starts, start_at = [], learned_directions._start_at
+    monkeypatch.setattr(
+        learned_directions, "_start_at", lambda *given: starts.append(start_at(*given)) or starts[0]
+    )
+    X, y = table(lambda X: ridge(0.3 * X))
+    AnytimeSGPRegressor(random_state=0).fit(1e3 * X, y)
+    unit, theta = starts[0].space.group("theta").unit, starts[0].parameters.theta
+    shares = (theta / unit)[unit != 1.0]
+    assert_allclose(np.mean(shares**2), 25.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_not_certain(kind, ridges, monkeypatch):
+    """Variances are larger by (n + p) / (n - p), and means stay."""
+    for module in (solver, schedule):
+        monkeypatch.setattr(module, "with_room_for_weights", lambda _, learned: learned)
+    X, y = table(ridge)
+    certain = kind(random_state=0).fit(X, y)
+    (mean, before), (same, after) = (
+        model.predict(X[:20], return_std=True) for model in (certain, ridges[kind])
+    )
+    assert_allclose(same, mean, atol=1e-6)
+    assert_allclose((after / before) ** 2, (150 + 6) / (150 - 6), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_warm_start_with_fewer_rows_than_weights(kind):
+    X, y = table(ridge)
+    model = kind(random_state=0, warm_start=True, n_inducing=20).fit(X, y)
+    assert directions_of(model.fit(X[:5], y[:5]).kernel_) is not None
+    assert np.isfinite(model.predict(X[:9], return_std=True)).all()
 
 
 def test_several_directions():
