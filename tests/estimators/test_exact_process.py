@@ -235,7 +235,11 @@ def test_later_batches_join_the_exact_process(name):
 
 @pytest.mark.parametrize("name", ["svgp", "vfe", "fitc"])
 def test_the_evidence_at_other_parameters(name):
-    """log_marginal_likelihood at the learned theta is the objective, with noise of 1e-8, too."""
+    """log_marginal_likelihood at the learned theta is the objective, with noise of 1e-8, too.
+
+    Learning ends where less than a thousandth of a nat is left: by rounding, at slopes of 0.002 on
+    one processor and of 0.023 on another.
+    """
     rng = np.random.default_rng(6)
     X = rng.uniform(0.0, 5.0, (40, 1))
     y = np.sin(2.0 * X[:, 0])
@@ -248,7 +252,7 @@ def test_the_evidence_at_other_parameters(name):
     ).fit(X, y)
     value, slope = model.log_marginal_likelihood(model.kernel_.theta, True, X=X, y=y)
     assert_allclose(value, model.objective_, rtol=1e-9)
-    assert np.abs(slope).max() < 1e-2
+    assert np.abs(slope).max() < 0.05
 
 
 @pytest.mark.parametrize("optimize_inducing", [False, True])
