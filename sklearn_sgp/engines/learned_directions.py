@@ -125,6 +125,8 @@ def with_room_for_weights(problem, learned):
     0.007 to 0.031, and 0.878, not 0.860. What the Fisher information of the weights adds to
     left-out rows asks for about half as much, and gains half.
 
+    That of a warm start has been given, and is not given twice.
+
     Parameters
     ----------
     problem : Problem
@@ -133,12 +135,12 @@ def with_room_for_weights(problem, learned):
     parameters, n_rows = learned.parameters, len(problem.rows)
     count = count_of_weights(parameters.kernel.sklearn_kernel)
     count = min(count, n_rows / _ROWS_OF_A_WEIGHT)  # a warm start may have fewer rows than weights
-    if not (count and problem.start.is_by_default):
+    if not (count and problem.start.is_by_default and problem.start.earlier is None):
         return learned
     log_factor = np.log((n_rows + count) / (n_rows - count))
     theta = parameters.theta + log_factor * variance_mask(parameters.expression)
     wider = parameters.with_values(theta=theta, log_noise=parameters.log_noise + log_factor)
-    return learned._replace(parameters=problem.space.clipped(wider))
+    return learned._replace(parameters=problem.space.clipped(wider), reached=None)
 
 
 def turned_start(problem, fitted):
@@ -316,8 +318,12 @@ def _start_at(start, parameters, spread):
     """Return a start at parameters of a kernel of directions, in steps of the size of weights."""
     kernel = parameters.kernel.sklearn_kernel
     weights = directions_of(kernel) * spread[columns_of_directions(kernel)]
-    group = _group_of_theta(parameters, spread / (_UNIT_OF_WEIGHTS * np.sqrt(np.mean(weights**2))))
-    space = start.space.with_group("theta", bounds=group.bounds, unit=group.unit, shared=())
+    size = np.sqrt(np.mean(weights**2))
+    group = _group_of_theta(parameters, spread / (_UNIT_OF_WEIGHTS * size))
+    reach = _group_of_theta(parameters, spread / size).unit
+    space = start.space.with_group(
+        "theta", bounds=group.bounds, unit=group.unit, reach=reach, shared=()
+    )
     if space.prior is not None:  # that of length scales: of the rough term
         places = tuple(scale_places(parameters.expression))
         space = replace(space, prior=replace(space.prior, places=places))

@@ -306,10 +306,11 @@ class AnytimeSGPClassifier(SGPClassifier):
     those left out of groups choose such a factor of the variances. ``docs/theory.md``, section 14,
     has the equations.
 
-    Of at most 48 rows, or 300 where labels say little, with a default kernel, the frequencies of
-    the classes have a share of the probabilities: few labels can be explained wherever they lie, so
-    labels that are left out decide it, and `choices_` tells their scores. `decision_function` then
-    has log odds. Later batches outweigh the share.
+    Of at most 48 rows, with a default kernel, the frequencies of the classes have a share of the
+    probabilities, as of up to 300 rows whose labels say little where ``likelihood`` and
+    ``alpha_epsilon`` are "auto" and ``max_time`` is None: few labels can be explained wherever they
+    lie, so labels that are left out decide it, and `choices_` tells their scores.
+    `decision_function` then has log odds. Later batches outweigh the share.
 
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
     expectation propagation finds in the exact process of some 300 rows around it, and twice more by

@@ -27,6 +27,8 @@ _LEFT_OUT_PARTS = 5
 # 12 rows of two and three classes, log probabilities of new rows beyond those of frequencies: where
 # X says nothing -0.12 without this step, -0.03, -0.014, -0.005 and -0.002 with 1 to 4; of clusters,
 # 8 rows, 0.31 without it, 0.42, 0.41, 0.38 and 0.33.
+# Draws of 80 to 250 rows: 14 of weak linear functions have up to .03 more with 1, .007 in the mean,
+# 13 of noise .005 less.
 _LOG_ODDS = 3.0
 _SHARES_TRIED = 41
 # More rows are asked, up to so many, whose labels gain less on frequencies, in nats of all rows, as
@@ -114,7 +116,8 @@ def _say_little(fit, of_class):
         return False
     frequencies = of_class[of_class > 0.0] / of_class.sum()
     gain = score.mean - frequencies @ np.log(frequencies)
-    return bool(gain * of_class.sum() < _CLEAR_NATS)
+    count = max(len(fit.problem.rows), of_class.sum())  # small weights are no little
+    return bool(gain * count < _CLEAR_NATS)
 
 
 def _is_learned_by_default(fit):

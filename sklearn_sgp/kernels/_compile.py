@@ -123,6 +123,10 @@ def _theta_bounds(kernel):
 
 def _bounds(kernel):
     """Return ``kernel.bounds``, which asks the first operand twice: 2**18 times of 18 columns."""
+    if isinstance(kernel, Exponentiation) or (
+        isinstance(kernel, Columns) and not kernel.learns_directions
+    ):
+        return _bounds(kernel.kernel)
     if isinstance(kernel, KernelOperator):
         return np.vstack([_bounds(kernel.k1), _bounds(kernel.k2)])
     return np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)

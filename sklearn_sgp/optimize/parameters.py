@@ -125,6 +125,8 @@ class Group:
     shared : ndarray of int or tuple
         Places of entries of a value of shape (k,) that move by the same amount, such as the
         logarithms of length scales in a common proportion. The first stands for all of them.
+    reach : float or ndarray
+        By how much entries move where they are let move by one, see `ParameterSpace.within_reach`.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Group:
     unit: float | np.ndarray = 1.0
     held: np.ndarray | tuple = ()
     shared: np.ndarray | tuple = ()
+    reach: float | np.ndarray = 1.0
 
     def entries(self, value):
         """Return the entries of a value that are learned, as a vector."""
@@ -274,13 +277,13 @@ class ParameterSpace:
         return replace(self, groups=tuple(groups))
 
     def within_reach(self, parameters, reach):
-        """Let the kernel's logarithms, and weights in their units, move at most by ``reach``.
+        """Let the kernel's logarithms, and weights in their reach, move at most by ``reach``.
 
         That is where they have a prior.
         """
         if self.prior is None or not self.learns("theta"):
             return self
-        theta, reach = self.group("theta"), reach * self.group("theta").unit
+        theta, reach = self.group("theta"), reach * self.group("theta").reach
         lower, upper = theta.bounds.T
         moved = [np.clip(parameters.theta + move, lower, upper) for move in (-reach, reach)]
         return self.with_group("theta", bounds=np.stack(moved, axis=1))

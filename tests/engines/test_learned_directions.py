@@ -1,12 +1,14 @@
 """Default kernels learn directions where a function has some, and keep columns elsewhere."""
 
 import pickle
+import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
@@ -96,6 +98,10 @@ def test_a_second_fit_takes_steps_of_the_size_of_weights(monkeypatch):
     unit, theta = starts[0].space.group("theta").unit, starts[0].parameters.theta
     shares = (theta / unit)[unit != 1.0]
     assert_allclose(np.mean(shares**2), 25.0, rtol=1e-6)
+    near = starts[0].space.within_reach(starts[0].parameters, 3.0).group("theta").bounds
+    weights = (unit != 1.0) & (near[:, 0] > starts[0].space.group("theta").bounds[:, 0])
+    size = 5.0 * unit  # L-BFGS may change them by all they are, thrice
+    assert_allclose((theta - near[:, 0])[weights], 3.0 * size[weights])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,6 +124,20 @@ def test_a_warm_start_with_fewer_rows_than_weights(kind):
     model = kind(random_state=0, warm_start=True, n_inducing=20).fit(X, y)
     assert directions_of(model.fit(X[:5], y[:5]).kernel_) is not None
     assert np.isfinite(model.predict(X[:9], return_std=True)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_warm_starts_give_room_once(kind):
+    """Variances grew with each fit of a few iterations."""
+    X, y = table(ridge)
+    model = kind(random_state=0, warm_start=True).fit(X, y)
+    noise = model.set_params(max_iter=1).noise_variance_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k in range(1, 5):
+            model.fit(X, y * (1.0 + 1e-9 * k))
+    assert directions_of(model.kernel_) is not None
+    assert_allclose(model.noise_variance_, noise, rtol=0.1)
 
 
 def test_several_directions():

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
 from sklearn_sgp.engines.variational import schedule
@@ -13,8 +12,8 @@ from sklearn_sgp.engines.variational import schedule
 SLOW = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(50.0, (0.01, 100.0))
 ESTIMATORS = [
     SVGPRegressor(SLOW, n_inducing=60, random_state=0),
-    slow(SVGPRegressor(SLOW, n_inducing=60, optimizer="lbfgs", random_state=0)),
-    slow(SVGPRegressor(SLOW, n_inducing=60, init_size=100, random_state=0)),
+    SVGPRegressor(SLOW, n_inducing=60, optimizer="lbfgs", random_state=0),
+    SVGPRegressor(SLOW, n_inducing=60, init_size=100, random_state=0),
     AnytimeSGPRegressor(SLOW, n_inducing=60, block_size=20, random_state=0),
     SVGPClassifier(SLOW, n_inducing=60, random_state=0),
 ]

@@ -347,11 +347,13 @@ class Watch:
         least = np.log(_ALARM / t)
         moved = levels.log_probability(seen.z) < least
         other = scales.log_probability(seen.v) < least
-        usual = np.where(seen.repeats, 0.0, np.maximum(usual, self.close))
+        usual = np.maximum(usual, self.close)
+        falls = other & (seen.v < scales.mean) & (usual > 0.0)
+        usual = np.where(seen.repeats, 0.0, usual)
         close = other & seen.is_close(usual)
         alarm = ((moved | other) & seen.is_off & can_move) | (close & (self.close > 0.0))
-        fell = other & (seen.v < scales.mean) & (usual > 0.0)
-        if not (alarm | close | fell).any():
+        fell = falls & ~seen.repeats
+        if not (alarm | close | falls).any():  # nor is a sensor that hangs what is usual
             levels, scales = levels.joined(seen.z), scales.joined(seen.v)
         close = np.where(close, usual, 0.0)
         told = replace(self, gathered=None, levels=levels, scales=scales, close=close)
