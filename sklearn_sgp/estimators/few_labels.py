@@ -27,7 +27,7 @@ _LEFT_OUT_PARTS = 5
 # 12 rows of two and three classes, log probabilities of new rows beyond those of frequencies: where
 # X says nothing -0.12 without this step, -0.03, -0.014, -0.005 and -0.002 with 1 to 4; of clusters,
 # 8 rows, 0.31 without it, 0.42, 0.41, 0.38 and 0.33.
-# Draws of 80 to 250 rows: 14 of weak linear functions have up to .03 more with 1, .007 in the mean,
+# Draws of 80 to 250 rows: 14 of weak linear functions have up to .03 more with 1, .006 in the mean,
 # 13 of noise .005 less.
 _LOG_ODDS = 3.0
 _SHARES_TRIED = 41
