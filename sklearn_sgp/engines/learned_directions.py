@@ -88,7 +88,10 @@ def or_along_directions(problem, best, fit):
 
 
 def _gain(problem, fitted, again, seconds):
-    """Return whether directions are better than columns, which the trace is told."""
+    """Return whether directions are better than columns, which the trace is told.
+
+    They are judged with the room for their weights, which takes up to 0.009 nats a row of them.
+    """
     words = in_words(fitted.start.kernel)
     columns = _tried(words, fitted, problem, 0.0)
     directions = _tried(f"{words}, directions", again, problem, seconds)
