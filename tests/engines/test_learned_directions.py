@@ -153,6 +153,12 @@ def test_columns_are_kept(kind, seed):
     assert directions_of(kind(random_state=0).fit(X, y).kernel_) is None
 
 
+def test_large_tables_keep_columns(monkeypatch):
+    """A second fit of them takes as long as the first one."""
+    monkeypatch.setattr(learned_directions, "_MOST_ROWS", 149)
+    assert directions_of(AnytimeSGPRegressor(random_state=0).fit(*table(ridge)).kernel_) is None
+
+
 def test_noise_is_no_direction():
     X, y = table(of_columns, n=100, noise=1.5, seed=7)
     model = AnytimeSGPRegressor(random_state=0).fit(X, y)
