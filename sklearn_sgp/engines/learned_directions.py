@@ -40,7 +40,7 @@ from .one_column import is_left_open
 _TELLING_ROWS, _LEAST_TELLING = 400, 60
 # More rows keep columns: 36,000 rows of kin40k gain 0.9 nats a row, while 700,000 flights took 116
 # seconds in the place of 48 for a second fit that was no better.
-_MOST_ROWS = 100_000
+_MOST_TURNED_ROWS = 100_000
 # Steps of the first look, after which less than what a second direction costs is no gain: tables
 # that depend on columns gained 4 to 38 nats in them, those of directions 115 to 220, and half of
 # all fits end there. Length scales of so few rows may gain as much: of 9 made tables of columns or
@@ -173,7 +173,7 @@ def _may_turn(problem, fitted):
     of_numbers = not (start.columns.categorical or start.columns.incomplete)
     has_time = clock.left() > _TIMES_AS_LONG * clock.elapsed()
     is_plain = is_whole and of_numbers and has_time and not start.parameters.has_features
-    has_rows = _LEAST_TELLING <= len(problem.rows) <= _MOST_ROWS
+    has_rows = _LEAST_TELLING <= len(problem.rows) <= _MOST_TURNED_ROWS
     return is_plain and has_rows and is_left_open(problem, fitted)
 
 

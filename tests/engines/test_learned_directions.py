@@ -155,7 +155,7 @@ def test_columns_are_kept(kind, seed):
 
 def test_large_tables_keep_columns(monkeypatch):
     """A second fit of them takes as long as the first one."""
-    monkeypatch.setattr(learned_directions, "_MOST_ROWS", 149)
+    monkeypatch.setattr(learned_directions, "_MOST_TURNED_ROWS", 149)
     assert directions_of(AnytimeSGPRegressor(random_state=0).fit(*table(ridge)).kernel_) is None
 
 
