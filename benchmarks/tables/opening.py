@@ -2,7 +2,7 @@
 
 from experiments.boosting import OURS, OURS_WITH_NOISE, WITH_NOISE, gain_over
 from experiments.records import mean_of
-from experiments.rivals import RIVALS
+from experiments.rivals import RIVALS, TUNED
 
 TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
 COLUMNS = ("data set, training rows", OURS, OURS_WITH_NOISE, *RIVALS)
@@ -22,14 +22,13 @@ def stored_tables(results):
 def legend(results):
     """What the cells are, and when they were measured: it need not be the run of the page."""
     found = stored_tables(results)
+    same_run = " and ".join(found.get("same_run", [TUNED]))
     at = found.get("rivals_commit")
-    rivals = "rivals but tuned boosting"
-    if at:
-        rivals = f"rivals at commit {at}, {found['rivals_begun']}"
+    when = f" at commit {at}, {found['rivals_begun']}" if at else ""
     return (
-        f"{LEGEND} Ours measured at commit {found['commit']}, {found['begun']}, load "
-        f"{found['load']:.1f}, {found['splits']} splits at most where there are several; {rivals} "
-        "in a run of their own."
+        f"{LEGEND} Ours, {same_run} measured in one run at commit {found['commit']}, "
+        f"{found['begun']}, load {found['load']:.1f}, {found['splits']} splits at most where there "
+        f"are several; other rivals{when} in a run of their own."
     )
 
 

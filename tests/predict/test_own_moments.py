@@ -104,3 +104,17 @@ def test_are_not_saved(fitted):
     ):
         assert copy.own.moments is None and copy.own.X is None and copy.own.of_places is None
     assert predictor.own.moments is not None
+
+
+def test_cells_are_searched_once(fitted, monkeypatch):
+    """Whoever draws rows asks for the cells of all; a copy searches anew."""
+    predictor, rows = fitted
+    calls, assign = [], type(predictor.partition).assign
+    monkeypatch.setattr(
+        type(predictor.partition), "assign", lambda *given: calls.append(1) or assign(*given)
+    )
+    draws = [predictor.drawn(len(rows), 100, np.random.RandomState(0)) for _ in range(2)]
+    assert_array_equal(*draws)
+    assert len(calls) == 1
+    pickle.loads(pickle.dumps(predictor)).drawn(len(rows), 100, np.random.RandomState(0))
+    assert len(calls) == 2
