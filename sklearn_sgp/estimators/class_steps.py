@@ -67,7 +67,7 @@ class SitesIfBetter:
             tell("labels", [own, best], best if is_better else own, problem.trace)
             return _instead_of(fit, other, fitted, sites) if is_better else fit
         except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fit.fitted, interrupted=True))
+            return fit.ended_by_ctrl_c()
         except NotPositiveDefiniteError:  # where others could be found: no candidate
             return fit
 
@@ -147,7 +147,7 @@ class CalibrateSites:
         try:
             return replace(fit, fitted=with_temperature(problem, fitted))
         except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fitted, interrupted=True))
+            return fit.ended_by_ctrl_c()
 
 
 def as_regressions(previous):

@@ -1,6 +1,6 @@
 """A fit between two of its steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,6 +83,10 @@ class Fit:
         if fit.fitted.interrupted:
             raise KeyboardInterrupt
         return fit
+
+    def ended_by_ctrl_c(self):
+        """Return what was learned as the end of the fit, after which Ctrl-C is raised."""
+        return replace(self, fitted=replace(self.fitted, interrupted=True))
 
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.

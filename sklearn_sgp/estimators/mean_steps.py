@@ -64,7 +64,7 @@ class VouchForMean:
         try:
             judged = self._judged(fit)
         except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fitted, interrupted=True))
+            return fit.ended_by_ctrl_c()
         judged.tell(fit.trace)
         reference = judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):
