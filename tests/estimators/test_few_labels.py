@@ -183,3 +183,16 @@ def test_callbacks_see_fits_of_some_rows(estimator, ends, clusters, monkeypatch,
     monkeypatch.setattr(few_labels, "_is_learned_by_default", lambda fit: False)
     plain = estimator(random_state=0).fit(*clusters)
     assert_allclose(watch.proba, plain.predict_proba(clusters[0]), atol=0.02)
+
+
+def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
+    """It went on with the next batch."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(few_labels, "_predicted", interrupted)
+    model = StreamingSGPClassifier(random_state=0, init_size=12, batch_size=12)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rng.normal(size=(36, 2)), np.arange(36) % 2)
+    assert not model.__sklearn_is_fitted__()
