@@ -22,7 +22,8 @@ from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from .steps import rows_of
 
-# What is told of several classes, and of two.
+# What is told of labels: regressions, sites of several classes, and of two.
+_CHOICE, _REGRESSIONS = "labels", "regressions of the labels"
 _SITES = "each class against the rest, by sites", "sites"
 
 
@@ -52,7 +53,6 @@ class SitesIfBetter:
             if compared is None:
                 return fit
             own, best, other, sites = compared
-            fit, other = (replace(one, label_score=own.score) for one in (fit, other))
             if problem.learns and sites.are_of_two:
                 other, best = self._learned(other, sites, best, own.score)
             name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began
@@ -64,7 +64,7 @@ class SitesIfBetter:
                 fitted, _ = sites_of_all(_held_at(other.problem, best.result), other.engine.plan)
                 if fitted.interrupted:
                     raise KeyboardInterrupt
-            tell("labels", [own, best], best if is_better else own, problem.trace)
+            tell(_CHOICE, [own, best], best if is_better else own, problem.trace)
             return _instead_of(fit, other, fitted, sites) if is_better else fit
         except KeyboardInterrupt:
             return fit.ended_by_ctrl_c()
@@ -87,7 +87,7 @@ class SitesIfBetter:
         score = held_out.of_regressions(problem.rows, fitted.parameters, fitted.start.likelihood)
         if not is_worth_a_choice(score):
             return None
-        other, own = _with_sites(fit), Tried("regressions of the labels", None, score, 0.0)
+        other, own = _with_sites(fit), Tried(_REGRESSIONS, None, score, 0.0)
         sites = SitesHeldOut(held_out, other.problem)
         climbs = problem.learns and (held_out.is_of_all or not sites.are_of_two)
         return own, sites.best(climbs), other, sites
@@ -148,6 +148,15 @@ class CalibrateSites:
             return replace(fit, fitted=with_temperature(problem, fitted))
         except KeyboardInterrupt:
             return fit.ended_by_ctrl_c()
+
+
+def told_of_regressions(trace):
+    """Return the mean log probability of labels that regressions do not see, where it was told.
+
+    Their kernel has seen these; None where there was no choice.
+    """
+    told = [one for one in trace.choices if one["choice"] == _CHOICE]
+    return next((one["score"] for one in told if one["candidate"] == _REGRESSIONS), None)
 
 
 def as_regressions(previous):

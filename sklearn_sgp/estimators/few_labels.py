@@ -12,7 +12,7 @@ from ..data.inputs import Inputs
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
 from ..predict.classes import Classes
-from .class_steps import as_regressions
+from .class_steps import as_regressions, told_of_regressions
 from .fit import Fit
 
 # At most so many distinct rows, of at most this weight, are asked; more of models of near rows. Of
@@ -118,11 +118,11 @@ def best_share(own, plain, weight):
 
 def _say_little(fit, of_class):
     """Return whether labels of one table gain little on frequencies by where they lie."""
-    score = fit.label_score
+    score = told_of_regressions(fit.trace)
     if score is None or len(fit.problem.rows) > _DOUBTED_ROWS:
         return False
     frequencies = of_class[of_class > 0.0] / of_class.sum()
-    gain = score.mean - frequencies @ np.log(frequencies)
+    gain = score - frequencies @ np.log(frequencies)
     count = max(len(fit.problem.rows), of_class.sum())  # small weights are no little
     return bool(gain * count < _CLEAR_NATS)
 

@@ -45,8 +45,6 @@ class Fit:
         With Gaussian noise and targets that are not warped, where it was learned first.
     with_equal_noise : object
         The problem with the same noise for all rows, before row noise, and what was learned of it.
-    label_score : Score or None
-        Log probabilities of labels that regressions do not see, at a kernel that has seen them.
     """
 
     X: object
@@ -66,7 +64,6 @@ class Fit:
     offset: np.ndarray | None = None
     is_batch: bool = False
     plain: object = None
-    label_score: object = None
 
     @classmethod
     def of(cls, inputs, y, weight, is_batch=False):
