@@ -336,7 +336,7 @@ def _start_at(start, parameters, spread):
     weights = directions_of(kernel) * spread[columns_of_directions(kernel)]
     size = np.sqrt(np.mean(weights**2))
     group = _group_of_theta(parameters, spread / (_UNIT_OF_WEIGHTS * size))
-    reach = _group_of_theta(parameters, spread / size).unit
+    reach = np.where(group.unit == 1.0, 1.0, 1.0 / _UNIT_OF_WEIGHTS)  # logarithms have a unit of 1
     space = start.space.with_group(
         "theta", bounds=group.bounds, unit=group.unit, reach=reach, shared=()
     )
