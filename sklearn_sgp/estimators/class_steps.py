@@ -174,7 +174,7 @@ def _with_sites(fit):
     """Return the fit with labels of each class against the rest, and a kernel to begin with."""
     problem, classes, place = fit.problem, fit.targets.classes, fit.y.argmax(axis=1)
     of_class = np.bincount(place, fit.weight, len(classes)).astype(np.float64)
-    likelihood = sites_of_classes("probit", classes).for_classes(of_class)
+    likelihood = sites_of_classes(classes).for_classes(of_class)
     targets = ClassLabels(classes, likelihood)
     fit = replace(fit, y=targets.codes(place), targets=targets, likelihood=likelihood)
     begin = fit.fitted.parameters.with_values(log_noise=0.0)
