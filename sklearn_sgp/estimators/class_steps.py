@@ -66,8 +66,6 @@ class SitesIfBetter:
                     raise KeyboardInterrupt
             tell(_CHOICE, [own, best], best if is_better else own, problem.trace)
             return _instead_of(fit, other, fitted, sites) if is_better else fit
-        except KeyboardInterrupt:
-            return fit.ended_by_ctrl_c()
         except NotPositiveDefiniteError:  # where others could be found: no candidate
             return fit
 
@@ -144,10 +142,7 @@ class CalibrateSites:
         in_time = problem.trace.clock.max_time == np.inf
         if not (problem.learns and has_one and is_whole and in_time):
             return fit
-        try:
-            return replace(fit, fitted=with_temperature(problem, fitted))
-        except KeyboardInterrupt:
-            return fit.ended_by_ctrl_c()
+        return replace(fit, fitted=with_temperature(problem, fitted))
 
 
 def told_of_regressions(trace):

@@ -71,8 +71,6 @@ class WeighFrequencies:
                 share = self._share(fit, place, weight)
             except NotPositiveDefiniteError:  # of fewer rows than the fit has
                 return fit
-            except KeyboardInterrupt:
-                return fit.ended_by_ctrl_c()
             if fit.trace.stopped:
                 return fit
         frequencies = Frequencies(of_class, share)

@@ -82,7 +82,9 @@ class Fit:
         return fit
 
     def ended_by_ctrl_c(self):
-        """Return what was learned as the end of the fit, after which Ctrl-C is raised."""
+        """Return what was learned, after which Ctrl-C is raised; at once where that is not all."""
+        if self.fitted is None or self.fitted.parameters.has_means:  # `MoveMeans` is to come
+            raise KeyboardInterrupt
         return replace(self, fitted=replace(self.fitted, interrupted=True))
 
     def for_callbacks(self, X, y, form):
