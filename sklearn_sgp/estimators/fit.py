@@ -77,9 +77,13 @@ class Fit:
         fit = self
         for step in steps:
             fit = step(fit)
-        if fit.fitted.interrupted:
+        return fit.unbroken()
+
+    def unbroken(self):
+        """Return the same; raise the Ctrl-C that has ended it."""
+        if self.fitted.interrupted:
             raise KeyboardInterrupt
-        return fit
+        return self
 
     def ended_by_ctrl_c(self):
         """Return what was learned, after which Ctrl-C is raised; at once where that is not all."""

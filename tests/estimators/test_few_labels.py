@@ -155,7 +155,7 @@ class Watch:
     def on_fit_task_begin(self, estimator, context):
         pass
 
-    def on_fit_task_end(self, estimator, context, X, fitted_estimator):
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         if getattr(context, "stage", "") != STAGE:
             return False
         self.n_seen += 1
@@ -173,7 +173,7 @@ def test_callbacks_see_fits_of_some_rows(estimator, ends, clusters, monkeypatch,
     pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
     watch, model = Watch(ends), estimator(random_state=0, verbose=2)
     model.set_callbacks(watch).fit(*clusters)
-    assert watch.n_seen == 1 if ends else watch.n_seen > 5
+    assert 0 < watch.n_seen < 4 if ends else watch.n_seen > 5  # a last pass follows
     entries = [line for line in capsys.readouterr().out.splitlines() if "entry" in line]
     assert len(entries) == len(model.objectives_)
     plain = estimator(random_state=0).fit(*clusters)
