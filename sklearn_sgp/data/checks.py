@@ -222,18 +222,11 @@ def check_first_scaled(targets, y):
         )
 
 
-def check_count(name, value, least=0):
-    """Refuse what is no whole number, and smaller ones.
-
-    Parameters
-    ----------
-    name : str
-    value : object
-    least : int
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+def check_n_samples(n_samples, least=0):
+    """Refuse what is no whole number, and smaller ones."""
+    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < least:
         raise ValueError(
-            f"The '{name}' parameter must be an int of at least {least}. Got {value!r}."
+            f"The 'n_samples' parameter must be an int of at least {least}. Got {n_samples!r}."
         )
 
 

@@ -99,8 +99,7 @@ def hardly_explains(problem, fitted):
     """Return whether q(u) of regressions of classes explains hardly anything of their labels."""
     is_default = "theta" in problem.start.with_default_bounds
     rows = problem.rows.fixed_subset(EXPLAINED_ROWS)
-    is_learned = problem.learns and is_default and not problem.trace.stopped
-    if not (is_learned and _can_tell(rows, fitted.likelihood)):
+    if not (problem.learns and is_default and _can_tell(rows, fitted.likelihood)):
         return False
     place = rows.y.argmax(axis=1)[:, None]
     mean, variance = fitted.posterior.mean_variance(np.asarray(rows.X, dtype=np.float64))

@@ -58,8 +58,8 @@ def may_be_lines(rows, value, categorical=()):
     categorical : tuple of int
         Columns of categories, each of which has a level beside the lines.
     """
-    columns = _columns_of_lines(rows, categorical)
-    if _are_few(columns, _levels(rows, categorical)):
+    levels, columns = _levels_and_lines(rows, categorical)
+    if _are_few(columns, levels):
         return False
     reduced = _each_reduced(rows, columns)
     return all(
@@ -70,7 +70,7 @@ def may_be_lines(rows, value, categorical=()):
 
 def explain_most(rows, value, categorical):
     """Return whether lines explain most of what levels leave to a log density."""
-    levels, columns = _levels(rows, categorical), _columns_of_lines(rows, categorical)
+    levels, columns = _levels_and_lines(rows, categorical)
     if _are_few(columns, levels):
         return False
     least, lines = (
@@ -85,20 +85,18 @@ def _are_few(columns, levels):
     return len(columns) <= _ROWS_OF_A_NUMBER * (n_columns - n_levels + 1) + n_levels
 
 
-def _columns_of_lines(rows, categorical):
-    """Return numbers from their means on, in units of length scales, and columns of levels."""
+def _levels_and_lines(rows, categorical):
+    """Return a column of 0 and 1 for each category that some row has, and those behind numbers.
+
+    These are from their means on, in units of length scales.
+    """
     center, spread = column_mean_spread(rows.X, rows.observations)
     numbers = np.delete(np.arange(len(spread)), categorical)
     length_scale = starting_length_scale(spread[numbers])
-    X = np.asarray(rows.X, dtype=np.float64)[:, numbers]
-    return np.hstack([(X - center[numbers]) / length_scale, _levels(rows, categorical)])
-
-
-def _levels(rows, categorical):
-    """Return a column of 0 and 1 for each category that some row has."""
     X = np.asarray(rows.X, dtype=np.float64)
     each = [X[:, [c]] == np.unique(X[:, c]) for c in categorical]
-    return np.hstack([np.empty((len(X), 0)), *each])
+    levels = np.hstack([np.empty((len(X), 0)), *each])
+    return levels, np.hstack([(X[:, numbers] - center[numbers]) / length_scale, levels])
 
 
 def gains_enough(value, before, n_rows):

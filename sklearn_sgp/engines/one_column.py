@@ -45,27 +45,27 @@ def or_fast_along_columns(problem, best, fit):
         ``fit(problem)``: a problem and a `Fitted`.
     """
     first = best.fitted
-    for start in _fast_starts(problem, first):
-        best = best.or_from(partial(replace, problem, start=start), fit)
+    posed = _fast_along_columns(problem, first)
+    for _ in _OF_COLUMN:
+        best = best.or_from(partial(next, posed, None), fit)
         if best.fitted.merit > first.merit + VISIBLE_GAIN * first.weight:
             break
     return best
 
 
-def _fast_starts(problem, fitted):
-    """Return starts that are fast along the columns that a fit has missed, most often none."""
+def _fast_along_columns(problem, fitted):
+    """Yield problems that begin fast along the columns that a fit has missed, most often none."""
     start = problem.start
-    if not is_left_open(problem, fitted):
-        return []
-    pairs = scales_by_column(start.parameters.expression)
+    pairs = is_left_open(problem, fitted) and scales_by_column(start.parameters.expression)
     if not pairs:
-        return []
+        return
     missed = _missed(problem, fitted, np.concatenate([columns for _, columns in pairs]))
     if missed is None:
-        return []
+        return
     begun = replace(start, alternatives=())
     begun = (with_own_scales([begun]) or [begun])[0]
-    return [_along(begun, pairs, missed, share) for share in _OF_COLUMN]
+    for share in _OF_COLUMN:
+        yield replace(problem, start=_along(begun, pairs, missed, share))
 
 
 def is_left_open(problem, fitted):

@@ -311,7 +311,7 @@ def _groups(choices, parameters, likelihood, bounds, spread, units):
     expression = parameters.expression
     some_spread = np.where(spread > 0.0, spread, 1.0)
     units_of = units_of_theta(expression, some_spread)
-    yield Group("theta", bounds["theta"], units_of, reach=units_of)
+    yield Group("theta", bounds["theta"], units_of)
     if "log_noise" in bounds:
         yield Group("log_noise", bounds["log_noise"])
     if len(likelihood.theta):

@@ -103,7 +103,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             Returns the fitted attributes, given the parameters amid the fit.
         """
 
-        told = 0.0
+        told, n_printed = 0.0, 0
 
         def on_stage(trace):
             nonlocal told
@@ -111,7 +111,9 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             self._print_stage(trace)
 
         def on_iteration(trace, parameters_now):
-            if self.verbose > 1:
+            nonlocal n_printed
+            if self.verbose > 1 and len(trace.objectives) > n_printed:
+                n_printed = len(trace.objectives)
                 self._print_entry(trace, trace.objectives[-1] - log_scale)
             elif self.verbose and trace.whole_clock.elapsed() - told >= _TOLD_SECONDS:
                 on_stage(trace)

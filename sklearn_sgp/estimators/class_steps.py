@@ -22,7 +22,8 @@ from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
 from .steps import rows_of
 
-# What is told of several classes, and of two.
+# What is told of labels: regressions, sites of several classes, and of two.
+_CHOICE, _REGRESSIONS = "labels", "regressions of the labels"
 _SITES = "each class against the rest, by sites", "sites"
 
 
@@ -52,7 +53,6 @@ class SitesIfBetter:
             if compared is None:
                 return fit
             own, best, other, sites = compared
-            fit, other = (replace(one, label_score=own.score) for one in (fit, other))
             if problem.learns and sites.are_of_two:
                 other, best = self._learned(other, sites, best, own.score)
             name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began
@@ -64,10 +64,8 @@ class SitesIfBetter:
                 fitted, _ = sites_of_all(_held_at(other.problem, best.result), other.engine.plan)
                 if fitted.interrupted:
                     raise KeyboardInterrupt
-            tell("labels", [own, best], best if is_better else own, problem.trace)
+            tell(_CHOICE, [own, best], best if is_better else own, problem.trace)
             return _instead_of(fit, other, fitted, sites) if is_better else fit
-        except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fit.fitted, interrupted=True))
         except NotPositiveDefiniteError:  # where others could be found: no candidate
             return fit
 
@@ -87,7 +85,7 @@ class SitesIfBetter:
         score = held_out.of_regressions(problem.rows, fitted.parameters, fitted.start.likelihood)
         if not is_worth_a_choice(score):
             return None
-        other, own = _with_sites(fit), Tried("regressions of the labels", None, score, 0.0)
+        other, own = _with_sites(fit), Tried(_REGRESSIONS, None, score, 0.0)
         sites = SitesHeldOut(held_out, other.problem)
         climbs = problem.learns and (held_out.is_of_all or not sites.are_of_two)
         return own, sites.best(climbs), other, sites
@@ -144,10 +142,16 @@ class CalibrateSites:
         in_time = problem.trace.clock.max_time == np.inf
         if not (problem.learns and has_one and is_whole and in_time):
             return fit
-        try:
-            return replace(fit, fitted=with_temperature(problem, fitted))
-        except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fitted, interrupted=True))
+        return replace(fit, fitted=with_temperature(problem, fitted))
+
+
+def told_of_regressions(trace):
+    """Return the mean log probability of labels that regressions do not see, where it was told.
+
+    Their kernel has seen these; None where there was no choice.
+    """
+    told = [one for one in trace.choices if one["choice"] == _CHOICE]
+    return next((one["score"] for one in told if one["candidate"] == _REGRESSIONS), None)
 
 
 def as_regressions(previous):
@@ -165,7 +169,7 @@ def _with_sites(fit):
     """Return the fit with labels of each class against the rest, and a kernel to begin with."""
     problem, classes, place = fit.problem, fit.targets.classes, fit.y.argmax(axis=1)
     of_class = np.bincount(place, fit.weight, len(classes)).astype(np.float64)
-    likelihood = sites_of_classes("probit", classes).for_classes(of_class)
+    likelihood = sites_of_classes(classes).for_classes(of_class)
     targets = ClassLabels(classes, likelihood)
     fit = replace(fit, y=targets.codes(place), targets=targets, likelihood=likelihood)
     begin = fit.fitted.parameters.with_values(log_noise=0.0)

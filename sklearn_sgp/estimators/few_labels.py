@@ -11,8 +11,8 @@ from ..data.held_out import first_of_equals
 from ..data.inputs import Inputs
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
-from ..optimize.progress import Clock, Trace
 from ..predict.classes import Classes
+from .class_steps import as_regressions, told_of_regressions
 from .fit import Fit
 
 # At most so many distinct rows, of at most this weight, are asked; more of models of near rows. Of
@@ -71,18 +71,23 @@ class WeighFrequencies:
                 share = self._share(fit, place, weight)
             except NotPositiveDefiniteError:  # of fewer rows than the fit has
                 return fit
+            if fit.trace.stopped:
+                return fit
         frequencies = Frequencies(of_class, share)
         return replace(fit, targets=replace(fit.targets, frequencies=frequencies))
 
     def _share(self, fit, place, weight):
-        """Return the share of frequencies, by labels that are left out."""
+        """Return the share of frequencies, by labels that are left out; None where that ended."""
         count = len(fit.targets.classes)
         own, plain = np.empty(len(place)), np.empty(len(place))
         parts = fit.problem.rng.permutation(np.arange(len(place)) % _LEFT_OUT_PARTS)
         parts = parts[first_of_equals(fit.X)]
+        fit.trace.begin("labels that are left out")
         for part in np.unique(parts):
             left, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
             p = _predicted(_of_rows(fit, place, kept), self.steps, fit, left)
+            if fit.trace.stopped:
+                return None
             own[left] = np.log(p[np.arange(len(left)), place[left]])
             known = np.bincount(place[kept], weight[kept], count)
             plain[left] = np.log(succession(known)[place[left]])
@@ -111,11 +116,11 @@ def best_share(own, plain, weight):
 
 def _say_little(fit, of_class):
     """Return whether labels of one table gain little on frequencies by where they lie."""
-    score = fit.label_score
+    score = told_of_regressions(fit.trace)
     if score is None or len(fit.problem.rows) > _DOUBTED_ROWS:
         return False
     frequencies = of_class[of_class > 0.0] / of_class.sum()
-    gain = score.mean - frequencies @ np.log(frequencies)
+    gain = score - frequencies @ np.log(frequencies)
     count = max(len(fit.problem.rows), of_class.sum())  # small weights are no little
     return bool(gain * count < _CLEAR_NATS)
 
@@ -142,12 +147,13 @@ def _places(fit):
 
 
 def _of_rows(fit, place, kept):
-    """Begin a fit of some of the rows, which knows the classes of all."""
+    """Begin a fit of some of the rows, which knows the classes of all, and callbacks of it."""
     labels = None if fit.labels is None else fit.labels[kept]
     weight = None if fit.weight is None else fit.weight[kept]
     y = fit.targets.classes[place[kept]]
     begun = Fit.of(Inputs(fit.X[kept], labels), y, weight, fit.is_batch)
-    return replace(begun, trace=Trace(Clock()), targets=fit.targets)
+    trace = fit.trace.beside(as_regressions(fit.fitted).parameters)
+    return replace(begun, trace=trace, targets=fit.targets)
 
 
 def _predicted(some, steps, fit, left):

@@ -1,6 +1,6 @@
 """A fit between two of its steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,8 +45,6 @@ class Fit:
         With Gaussian noise and targets that are not warped, where it was learned first.
     with_equal_noise : object
         The problem with the same noise for all rows, before row noise, and what was learned of it.
-    label_score : Score or None
-        Log probabilities of labels that regressions do not see, at a kernel that has seen them.
     """
 
     X: object
@@ -66,7 +64,6 @@ class Fit:
     offset: np.ndarray | None = None
     is_batch: bool = False
     plain: object = None
-    label_score: object = None
 
     @classmethod
     def of(cls, inputs, y, weight, is_batch=False):
@@ -80,9 +77,19 @@ class Fit:
         fit = self
         for step in steps:
             fit = step(fit)
-        if fit.fitted.interrupted:
+        return fit.unbroken()
+
+    def unbroken(self):
+        """Return the same; raise the Ctrl-C that has ended it."""
+        if self.fitted.interrupted:
             raise KeyboardInterrupt
-        return fit
+        return self
+
+    def ended_by_ctrl_c(self):
+        """Return what was learned, after which Ctrl-C is raised; at once where that is not all."""
+        if self.fitted is None or self.fitted.parameters.has_means:  # `MoveMeans` is to come
+            raise KeyboardInterrupt
+        return replace(self, fitted=replace(self.fitted, interrupted=True))
 
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.

@@ -5,7 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.checks import check_count
+from ..data.checks import check_n_samples
 from .base import BaseSGP
 from .latent_tables import checked_latents, checked_table, latent_map
 
@@ -172,7 +172,7 @@ class LatentAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseSGP):
             If ``n_samples`` is not a positive whole number.
         """
         check_is_fitted(self)
-        check_count("n_samples", n_samples, least=1)
+        check_n_samples(n_samples, least=1)
         rng = check_random_state(random_state)
         X = rng.normal(size=(n_samples, self._n_features_out))
         mean, std = self.inverse_transform(X, return_std=True)

@@ -41,7 +41,10 @@ def run_recipe(estimator, fit, recipe, progress, clock):
         if not all(isinstance(step, _FORETOLD) for step in recipe.learn):
             trace.forecast.expect(LATER, np.inf)
         for step in recipe.learn:
-            fit = step(fit)
+            try:
+                fit = step(fit)
+            except KeyboardInterrupt:
+                fit = fit.ended_by_ctrl_c()
         fit = better_of(estimator, fit, mark)
     store_fit(estimator, fit)
     estimator._mark = mark

@@ -61,10 +61,7 @@ class VouchForMean:
             return fit
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit
-        try:
-            judged = self._judged(fit)
-        except KeyboardInterrupt:
-            return replace(fit, fitted=replace(fitted, interrupted=True))
+        judged = self._judged(fit)
         judged.tell(fit.trace)
         reference = judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):

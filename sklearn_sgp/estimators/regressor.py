@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
-from ..data.checks import check_count
+from ..data.checks import check_n_samples
 from ..data.inputs import InputFormat
 from ..likelihoods._names import regression_likelihood
 from ..predict.distribution import check_levels
@@ -368,7 +368,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             raise ValueError(
                 f"The 'method' parameter must be 'auto', 'joint' or 'pathwise'. Got {method!r}."
             )
-        check_count("n_samples", n_samples)
+        check_n_samples(n_samples)
         model, inputs = model_at(self, X)
         rng, include_noise = check_random_state(random_state), self._includes_noise(include_noise)
         if method == "auto":
@@ -407,7 +407,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             blocks or rows are independent given the inducing inputs, as with SoR, FIC and PIC.
         """
         check_is_fitted(self, "kernel_")
-        check_count("n_samples", n_samples)
+        check_n_samples(n_samples)
         model = self._model()
         self._check_functions(model.predictor)
         functions = model.predictor.functions(n_samples, check_random_state(random_state))

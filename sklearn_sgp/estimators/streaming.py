@@ -77,9 +77,9 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
         fit = Fit.of(_inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
-        for step in (*recipe.prepare, *recipe.learn):
+        for step in (*recipe.prepare, *recipe.learn):  # `Fit.after` is a call deeper
             fit = step(fit)
-        store_fit(estimator, fit)
+        store_fit(estimator, fit.unbroken())
         if so_far is not None:
             _count_as_one_batch(estimator, *so_far, state)
     estimator.log_evidence_ += estimator.objective_

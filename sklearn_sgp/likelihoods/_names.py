@@ -131,10 +131,9 @@ def near_class_likelihood(likelihood, classes):
     return instance
 
 
-def sites_of_classes(likelihood, classes):
-    """Make a likelihood from the name of one of two classes: of several each against the rest."""
-    kind = CLASSIFICATION[likelihood]
-    return kind() if len(classes) == 2 else OneAgainstRest([kind() for _ in classes])
+def sites_of_classes(classes):
+    """Make the likelihood of classes that have sites, of several each against the rest."""
+    return Probit() if len(classes) == 2 else OneAgainstRest([Probit() for _ in classes])
 
 
 def labels_as_targets(alpha_epsilon):

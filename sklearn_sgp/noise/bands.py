@@ -84,9 +84,9 @@ class _Bands(NamedTuple):
         """Those of each part."""
         return [_Bands(*(one[self.part == k] for one in self)) for k in range(_THIRDS)]
 
-    def share_within(self, factor=1.0):
-        """Return the share that bands hold which are wider by a factor."""
-        return float(self.weight[self.ratios <= factor].sum() / self.weight.sum())
+    def share_within(self):
+        """Return the share that bands hold."""
+        return float(self.weight[self.ratios <= 1.0].sum() / self.weight.sum())
 
     def factor(self, level):
         """Return the least factor with which bands hold a share."""

@@ -126,7 +126,8 @@ class Group:
         Places of entries of a value of shape (k,) that move by the same amount, such as the
         logarithms of length scales in a common proportion. The first stands for all of them.
     reach : float or ndarray
-        By how much entries move where they are let move by one, see `ParameterSpace.within_reach`.
+        By how many units entries move where they are let move by one, see
+        `ParameterSpace.within_reach`.
     """
 
     name: str
@@ -283,7 +284,8 @@ class ParameterSpace:
         """
         if self.prior is None or not self.learns("theta"):
             return self
-        theta, reach = self.group("theta"), reach * self.group("theta").reach
+        theta = self.group("theta")
+        reach = reach * theta.reach * theta.unit
         lower, upper = theta.bounds.T
         moved = [np.clip(parameters.theta + move, lower, upper) for move in (-reach, reach)]
         return self.with_group("theta", bounds=np.stack(moved, axis=1))

@@ -141,9 +141,17 @@ class Trace:
         self.times.append(self.clock.elapsed())
         self.n_steps += 1
         self.forecast.did(self.steps.part, self.steps.work)
+        return self.shown(parameters_now)
+
+    def shown(self, parameters_now):
+        """Tell callbacks where the fit is; True if one asks to stop."""
         if self.on_iteration is not None and self.on_iteration(self, parameters_now):
             self.stopped = True
         return self.stopped
+
+    def beside(self, parameters):
+        """Return the trace of a fit beside this one, which callbacks see standing at parameters."""
+        return Trace(Clock(), on_iteration=lambda *_: self.shown(lambda: parameters))
 
     def corrected(self, objective, right):
         """Replace the last entry where it is this objective, which rounding has spoilt."""

@@ -64,7 +64,7 @@ class NearGroups:
         sums = np.add.reduceat(self.points, self.starts[:-1], axis=0)
         self.centres = sums / self.sizes[:, None]
 
-    def earlier(self, count, first=0):
+    def earlier(self, count):
         """Find rows near the centre of each group, among the rows of the groups before it.
 
         Searches go over prefixes of the order, each twice as long as the one before: no search is
@@ -74,15 +74,13 @@ class NearGroups:
         ----------
         count : int
             Number of rows to find, fewer where fewer come before.
-        first : int
-            Groups before it are not searched for.
 
         Returns
         -------
         before : list of ndarray of int
-            Sorted, for each group from ``first`` on.
+            Sorted, for each group.
         """
-        before, lo = [], first
+        before, lo = [], 0
         while lo < len(self.sizes):
             hi = min(len(self.sizes), max(2 * lo, lo + _SPARE))
             run = np.arange(lo, hi)

@@ -17,11 +17,10 @@ from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines import learned_directions
-from sklearn_sgp.engines.blocks import engine, solver
+from sklearn_sgp.engines.blocks import engine
 from sklearn_sgp.engines.variational import engine as variational
-from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.kernels._compile import compile_without_noise
-from sklearn_sgp.kernels._turned import directions_of
+from sklearn_sgp.kernels._turned import count_of_weights, directions_of
 from sklearn_sgp.objectives.exact import left_out_score
 from sklearn_sgp.optimize.parameters import Parameters
 
@@ -106,11 +105,12 @@ def test_a_second_fit_takes_steps_of_the_size_of_weights(monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_not_certain(kind, ridges, monkeypatch):
-    """Variances are larger by (n + p) / (n - p), and means stay."""
-    for module in (solver, schedule):
-        monkeypatch.setattr(module, "with_room_for_weights", lambda _, learned: learned)
+    """Variances are larger by (n + p) / (n - p), and means and objective stay."""
+    monkeypatch.setattr(learned_directions, "_wider", lambda *_: None)
     X, y = table(ridge)
     certain = kind(random_state=0).fit(X, y)
+    assert ridges[kind].objective_ == certain.objective_
+    assert_array_equal(ridges[kind].objectives_, certain.objectives_)
     (mean, before), (same, after) = (
         model.predict(X[:20], return_std=True) for model in (certain, ridges[kind])
     )
@@ -276,11 +276,40 @@ def test_a_warm_start_sees_columns_that_vary_since(kind):
     assert directions is None or directions.shape[1] == 7
 
 
-def test_outputs_that_share_a_kernel():
+def test_outputs_that_share_a_kernel(monkeypatch):
+    """There is as much room as for weights that twice as many targets have told."""
     X, y = table(ridge)
     Y = np.column_stack([y, np.cos(X @ WEIGHTS)])
     model = SVGPRegressor(random_state=0, max_iter=50).fit(X, Y)
     assert directions_of(model.kernel_) is not None
+    monkeypatch.setattr(learned_directions, "_wider", lambda *_: None)
+    certain = SVGPRegressor(random_state=0, max_iter=50).fit(X, Y)
+    count = count_of_weights(model.kernel_)
+    room = model.noise_variance_ / certain.noise_variance_
+    assert_allclose(room, (300 + count) / (300 - count), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_later_rows_join_what_has_room(kind, ridges):
+    """Blocks and inducing inputs are those of what was learned."""
+    model = pickle.loads(pickle.dumps(ridges[kind])).set_params(optimizer=None)
+    model.partial_fit(*table(ridge, 30, seed=3))
+    assert error(model, ridge) < 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ctrl_c_amid_the_room_keeps_what_was_learned(kind, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, y = table(ridge)
+    monkeypatch.setattr(learned_directions, "_wider", lambda *_: None)
+    certain = kind(random_state=0).fit(X, y)
+    monkeypatch.setattr(learned_directions, "_wider", interrupted)
+    model = kind(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert_array_equal(model.predict(X, return_std=True), certain.predict(X, return_std=True))
 
 
 def test_left_out_densities():

@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
-from sklearn_sgp.engines import one_column
+from sklearn_sgp.engines import learned_directions, one_column
 from sklearn_sgp.engines.blocks import engine
 from sklearn_sgp.engines.variational import engine as variational
 
@@ -130,3 +130,21 @@ def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch):
     with pytest.raises(KeyboardInterrupt) if isinstance(ends, KeyboardInterrupt) else nullcontext():
         model.fit(X, y)
     assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_fit_outlives_ctrl_c_amid_the_search(kind, monkeypatch):
+    """What one column explains is looked for when a fit has ended: it was lost."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, y = waves(80, 4, 1)
+    monkeypatch.setattr(one_column, "_missed", lambda *_: None)
+    monkeypatch.setattr(learned_directions, "_MOST_TURNED", 1)
+    plain = kind(random_state=0).fit(X, y)
+    monkeypatch.setattr(one_column, "_missed", interrupted)
+    model = kind(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert_array_equal(model.predict(X), plain.predict(X))

@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.estimators import few_labels
 from sklearn_sgp.estimators.few_labels import best_share
 
 EVERY = pytest.mark.parametrize(
@@ -111,3 +112,87 @@ def test_share_of_frequencies():
     assert best_share(np.full(60, np.log(0.4)), plain, weight) == 1.0
     # (1 - s) 0.99 + s / 2 = 3 / 4 at s = 0.49
     assert_allclose(best_share(sure, plain, weight), 0.49, atol=0.05)
+
+
+ALONE = pytest.mark.parametrize("estimator", [SVGPClassifier, AnytimeSGPClassifier])
+
+
+@pytest.fixture
+def clusters(rng):
+    y = np.arange(14) % 2
+    return rng.normal(size=(14, 2)) + 3.0 * y[:, None], y
+
+
+@ALONE
+def test_a_fit_outlives_ctrl_c_amid_those_of_some_rows(estimator, clusters, monkeypatch):
+    """It was lost with them."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(few_labels, "_is_learned_by_default", lambda fit: False)
+    plain = estimator(random_state=0).fit(*clusters)
+    monkeypatch.undo()
+    monkeypatch.setattr(few_labels, "_predicted", interrupted)
+    model = estimator(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*clusters)
+    assert_array_equal(model.predict_proba(clusters[0]), plain.predict_proba(clusters[0]))
+
+
+class Watch:
+    """A callback that notes what goes on, and may ask to end amid fits of some rows."""
+
+    def __init__(self, ends=False):
+        self.ends, self.n_seen, self.proba = ends, 0, None
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        if getattr(context, "stage", "") != STAGE:
+            return False
+        self.n_seen += 1
+        self.proba = fitted_estimator.predict_proba(X)
+        return self.ends
+
+
+STAGE = "labels that are left out"
+
+
+@ALONE
+@pytest.mark.parametrize("ends", [False, True])
+def test_callbacks_see_fits_of_some_rows(estimator, ends, clusters, monkeypatch, capsys):
+    """As steps of the fit that stands beside them, and may end them all."""
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks from 1.9 on")
+    watch, model = Watch(ends), estimator(random_state=0, verbose=2)
+    model.set_callbacks(watch).fit(*clusters)
+    assert 0 < watch.n_seen < 4 if ends else watch.n_seen > 5  # a last pass follows
+    entries = [line for line in capsys.readouterr().out.splitlines() if "entry" in line]
+    assert len(entries) == len(model.objectives_)
+    plain = estimator(random_state=0).fit(*clusters)
+    assert_array_equal(model.objectives_, plain.objectives_)
+    if not ends:
+        assert_array_equal(model.predict_proba(clusters[0]), plain.predict_proba(clusters[0]))
+    monkeypatch.setattr(few_labels, "_is_learned_by_default", lambda fit: False)
+    plain = estimator(random_state=0).fit(*clusters)
+    assert_allclose(watch.proba, plain.predict_proba(clusters[0]), atol=0.02)
+
+
+def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
+    """It went on with the next batch."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(few_labels, "_predicted", interrupted)
+    model = StreamingSGPClassifier(random_state=0, init_size=12, batch_size=12)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rng.normal(size=(36, 2)), np.arange(36) % 2)
+    assert not model.__sklearn_is_fitted__()

@@ -169,7 +169,7 @@ def test_kernel_of_lines_is_exact(kind):
 
 def reduced(rows):
     """What `lines` sees of some rows, as `may_be_lines` asks for it."""
-    return lines._reduced(rows, lines._columns_of_lines(rows, ()))
+    return lines._reduced(rows, lines._levels_and_lines(rows, ())[1])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -216,8 +216,8 @@ def test_lines_that_explain_most():
     X = np.column_stack([rng.integers(0, 2, 60), rng.normal(size=60)])
     y = X @ [3.0, 1.0] + 0.3 * rng.standard_normal(60)
     rows = Rows(X, (y - y.mean())[:, None], None, np.zeros(1), np.ones(1))
-    least = lines._evidence(*lines._reduced(rows, lines._levels(rows, (0,))))
-    most = lines._evidence(*lines._reduced(rows, lines._columns_of_lines(rows, (0,))))
+    columns = lines._levels_and_lines(rows, (0,))
+    least, most = (lines._evidence(*lines._reduced(rows, each)) for each in columns)
     assert most - least > 30.0
     assert lines.explain_most(rows, most + 0.1 * (most - least), (0,))
     assert not lines.explain_most(rows, most + (most - least), (0,))

@@ -92,6 +92,8 @@ def test_noise_that_falls_is_told_of_rows_that_come_alone():
     y = np.sin(2.0 * X[:, 0]) + np.r_[np.full(100, 0.3), np.full(24, 0.01)] * rng.normal(size=124)
     model = StreamingSGPRegressor(n_inducing=10, max_iter=5, random_state=0)
     model.partial_fit(X[:100], y[:100])
-    with pytest.warns(UserWarning, match="Batches should go on"):
+    with pytest.warns(UserWarning, match="Batches should go on") as told:
         for k in range(100, 124):
             model.partial_fit(X[k : k + 1], y[k : k + 1])
+    assert len(told) == model.n_shifts_ == 1
+    assert "deviations of its noise" in str(told[0].message)

@@ -57,14 +57,6 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
         assert len(before) == len(expected)
 
 
-def test_earlier_rows_of_later_groups_alone(rng):
-    """Groups before ``first`` are known already, and count as earlier."""
-    points, groups = rng.standard_normal((90, 2)), np.array_split(rng.permutation(90), 30)
-    near = NearGroups(points, groups)
-    for some, expected in zip(near.earlier(5, first=11), near.earlier(5)[11:], strict=True):
-        assert_array_equal(some, expected)
-
-
 @pytest.mark.parametrize("sizes", [[20] * 40, [1] * 5 + [200] + [1] * 60])
 def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""

@@ -1,7 +1,6 @@
 """The engine of models whose factors belong to blocks of rows."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from ..base import Fitted
 from ..best_so_far import BestSoFar
@@ -49,9 +48,12 @@ class BlockModels:
     def _or_anew(self, problem, fitted):
         """Return a problem and its fit, or those from another start where these are better."""
         best, learn = BestSoFar(problem, fitted), self._learned
-        may_begin_anew = problem.rows.of_classes and not self.plan.uses_near_rows
-        if may_begin_anew and not fitted.interrupted and hardly_explains(problem, fitted):
-            best = best.or_from(partial(with_regressed_start, problem), learn)
+
+        def begun():
+            return with_regressed_start(problem) if hardly_explains(problem, fitted) else None
+
+        if problem.rows.of_classes and not self.plan.uses_near_rows:
+            best = best.or_from(begun, learn)
             if best.problem is not problem:
                 return best
         best = or_fast_along_columns(problem, best, learn)

@@ -27,7 +27,6 @@ from ...partitions.partition import LARGEST_SHARE, position_of
 from ..ascent import Run
 from ..base import Fitted
 from ..fingerprints import fingerprint
-from ..learned_directions import with_room_for_weights
 from ..standard_units import GivenUnits, learning_units
 from ..variational.schedule import looks_at_all, refinement_sizes
 from .class_variance import with_variance_of_labels
@@ -71,7 +70,6 @@ def fit(problem, plan, previous=None):
             posed = units.posed(problem, looks_at_all(problem))
             found, learned, n_steps = _learn(posed, plan, budget)
         problem, learned = units.again(problem, found), units.run_again(learned)
-        learned = with_room_for_weights(problem, learned)
     parameters = learned.parameters
     mark = _mark(problem, plan, parameters)
     if mark is not None and previous is not None and previous.state.progress.mark == mark:

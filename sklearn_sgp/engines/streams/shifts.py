@@ -260,7 +260,7 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     """
     t, outputs = len(alarm), np.flatnonzero(alarm)
     if len(rows) < LEAST_ROWS:
-        return _answer_to_few(seen, alarm & seen.is_off)
+        return _answer_to_few(seen, alarm)
     if not (alarm & seen.is_off).any():  # nearer than predicted: the function is what it was
         return _explained_by_share(fitted, rows, outputs, 1.0, n_jobs)[1]
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
@@ -280,15 +280,17 @@ def _answer_to_few(seen, alarm):
     """Find what explains rows that came in short batches: a level, or variances of another size.
 
     Each was predicted knowing those before it, so that their standardised residuals are independent
-    under a model that is right: z**2 of their squares is what a level explains.
+    under a model that is right: z**2 of their squares is what a level explains. Rows that are
+    nearer than predicted are at the level that was.
     """
-    level, noise = np.where(alarm, seen.mean_level, 0.0), np.ones(len(alarm))
+    level, noise = np.where(alarm & seen.is_off, seen.mean_level, 0.0), np.ones(len(alarm))
     for c in np.flatnonzero(alarm) if len(seen.alone) == seen.rows else ():
         ratio = np.array([one.ratio[c] for one in seen.alone if one.share[c]])
         squares, n = float(near_others(ratio) @ near_others(ratio)), max(len(ratio), 1)
-        by_noise = 0.5 * (squares - n * (1.0 + np.log(squares / n)))
+        factor = max(squares / n, _NOISE_FACTORS[0])
+        by_noise = 0.5 * (squares - squares / factor - n * np.log(factor))
         if by_noise > 0.5 * seen.z[c] ** 2:
-            level[c], noise[c] = 0.0, squares / n
+            level[c], noise[c] = 0.0, factor
     return Answer(level, noise, 1.0, is_of_few=True)
 
 

@@ -1,7 +1,6 @@
 """The engine of variational models of independent rows."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
@@ -42,11 +41,14 @@ class Variational:
         usual = problem
         if has_bound_of_labels(problem):
             usual = replace(problem, start=replace(problem.start, alternatives=()))
-        best = BestSoFar(*run(usual))
-        if usual is not problem and not problem.trace.stopped:
-            if is_doubtful(*best, best.fitted.objective):
-                begun = partial(begun_with_regressions, problem, best.fitted.parameters)
-                best = best.or_from(begun, run)
+        best = first = BestSoFar(*run(usual))
+
+        def begun():
+            doubts = is_doubtful(*first, first.fitted.objective)
+            return begun_with_regressions(problem, first.fitted.parameters) if doubts else None
+
+        if usual is not problem:
+            best = best.or_from(begun, run)
         best = or_fast_along_columns(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)

@@ -16,7 +16,6 @@ from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
 from ..ascent import Run, ascend, best_of_priors, expect_ascent, seconds_of_rows
 from ..base import Fitted
-from ..learned_directions import with_room_for_weights
 from ..standard_units import learning_units
 from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions
@@ -72,7 +71,6 @@ def run(problem):
             else:
                 found, learned = _on_growing_subsets(found, budget)
         problem, learned = units.again(problem, found), units.run_again(learned)
-        learned = with_room_for_weights(problem, learned)
         trace.known_now = lambda: problem.inference.known
     fitted = _final_posterior(problem, learned, budget, n_steps)
     trace.known_now = None  # it has the rows, which are not to outlive a fit
