@@ -217,6 +217,18 @@ class _Regressor(_SupervisedEstimator):
         quantiles: None = None,
         include_noise: bool | None = None,
     ) -> tuple[_Array, _Array]: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: Literal[False] = False,
+        quantiles: None = None,
+        include_noise: bool | None = None,
+        *,
+        return_mean_grad: bool,
+        return_std_grad: bool = False,
+    ) -> tuple[_Array, ...]: ...
     def predict_std(self, X: ArrayLike, include_noise: bool | None = None) -> _Array: ...
     @overload
     def predict_gradient(self, X: ArrayLike, return_std: Literal[False] = False) -> _Array: ...

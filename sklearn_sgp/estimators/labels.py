@@ -23,7 +23,7 @@ def checked_labels(estimator, X, y, sample_weight, *, reset, classes=None):
             estimator, X, y, sample_weight, reset=reset, multi_output=False
         )
         check_classes_of(y)
-    except ValueError:
+    except (TypeError, ValueError):
         if given is not None:
             check_labels_present("y", given)  # says more where that is the reason
         raise
