@@ -197,6 +197,8 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[False] = False,
         quantiles: _Maybe = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> _Array: ...
     @overload
     def predict(
@@ -206,6 +208,8 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[False] = False,
         quantiles: None = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> tuple[_Array, _Array]: ...
     @overload
     def predict(
@@ -216,6 +220,8 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[True],
         quantiles: None = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> tuple[_Array, _Array]: ...
     @overload
     def predict(

@@ -164,7 +164,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Whether deviations and covariances are those of a new observation; False is for those of
             the latent function. None means the parameter of the estimator.
 
-        return_mean_grad, return_std_grad : bool, default=False
+        return_mean_grad, return_std_grad : bool, default=False, False
             Whether to return the gradients of mean and standard deviation in X as well, of one row,
             by central differences. Optimisers such as those of scikit-optimize ask so;
             :meth:`predict_gradient` has slopes of the mean at many rows, in closed form.
