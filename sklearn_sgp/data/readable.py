@@ -15,6 +15,10 @@ class DatesError(TypeError, ValueError):
     """Dates or durations where numbers must stand."""
 
 
+class EntriesError(TypeError, ValueError):
+    """Lists, dictionaries or complex numbers where one number must stand."""
+
+
 def refuse_dates(X, apart=(), name="X"):
     """Refuse columns of dates and durations: as numbers they depend on their resolution.
 
@@ -144,8 +148,8 @@ def _explain_things(X, error, apart):
         wrong = {type(value).__name__ for value in values.tolist() if not _is_entry(value)}
         found += [f"{column_label(X, k, apart)} (of type {sorted(wrong)[0]})"] if wrong else []
     if found:
-        raise ValueError(
-            f"{error_words(error)}. X must hold one number, or word, in each entry. Got other "
+        raise EntriesError(
+            f"{_first_words(error)}. X must hold one number, or word, in each entry. Got other "
             f"things in {_listed(found)}: make columns of numbers of their parts, or drop them."
         ) from error
 
@@ -157,7 +161,7 @@ def _is_entry(value):
         return False
 
 
-def error_words(error):
+def _first_words(error):
     """Return the first line of what an error says, without its full stop."""
     return str(error).partition("\n")[0].rstrip(".")
 

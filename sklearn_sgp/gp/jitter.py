@@ -14,9 +14,9 @@ from .prior import Prior
 
 MAX_JITTER = 1e-3
 _LEAST_JITTER = 1e-12  # after none at all
-# Least rung of a ladder that begins below it, as where noise is a billionth of the kernel's variance
-# or less: rounding is as large. With 1e-12 the jitter came to 100 times the noise, and four of nine
-# fits of smooth functions without noise to bounds that were 3,900 to 12,000 nats too low.
+# Least rung of a ladder that begins below it, as where noise is a billionth of the kernel's
+# variance or less: rounding is as large. With 1e-12 the jitter came to 100 times the noise, and
+# four of nine fits of smooth functions to bounds that were 3,900 to 12,000 nats too low.
 _LEAST_RUNG = 1e-16
 # No line search follows the last factorisation, so it first tries less jitter by this factor. That
 # brings Z = X with noise 1e-3 within 1e-6 of the exact GP (7e-5 with a factor of 1e-3; with 1e-7
