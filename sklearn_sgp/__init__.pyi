@@ -197,6 +197,8 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[False] = False,
         quantiles: _Maybe = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> _Array: ...
     @overload
     def predict(
@@ -206,6 +208,8 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[False] = False,
         quantiles: None = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> tuple[_Array, _Array]: ...
     @overload
     def predict(
@@ -216,7 +220,21 @@ class _Regressor(_SupervisedEstimator):
         return_cov: Literal[True],
         quantiles: None = None,
         include_noise: bool | None = None,
+        return_mean_grad: Literal[False] = False,
+        return_std_grad: Literal[False] = False,
     ) -> tuple[_Array, _Array]: ...
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: Literal[False] = False,
+        quantiles: None = None,
+        include_noise: bool | None = None,
+        *,
+        return_mean_grad: bool,
+        return_std_grad: bool = False,
+    ) -> tuple[_Array, ...]: ...
     def predict_std(self, X: ArrayLike, include_noise: bool | None = None) -> _Array: ...
     @overload
     def predict_gradient(self, X: ArrayLike, return_std: Literal[False] = False) -> _Array: ...

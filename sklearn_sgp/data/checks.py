@@ -305,3 +305,18 @@ def check_classes_of(y):
             check_classification_targets(y)
     except TypeError as error:
         raise ValueError(not_sortable("y", y)) from error
+    except ValueError as error:
+        if "Unknown label type" not in str(error):
+            raise
+        raise ValueError(f"{_words_of_labels(y, str(error))}") from error
+
+
+def _words_of_labels(y, words):
+    """Return what to do about targets that are no labels, behind scikit-learn's first words."""
+    first, kinds = words.partition(".")[0], {type(label) for label in np.ravel(y)}
+    if kinds & {str, np.str_} and len(kinds) > 1:
+        return f"{first}. {not_sortable('y', y)}"
+    return (
+        f"{first}. y must hold classes: words, whole numbers or bool. Got {np.ravel(y)[0]!r}: take "
+        "a regressor, such as SVGPRegressor, for numbers, or make classes of them (pandas.cut)."
+    )

@@ -1,4 +1,4 @@
-"""What cannot be read as numbers: dates, strings, missing and huge values, by their column."""
+"""What in X cannot be read as numbers: dates, strings, missing and huge values, by their column."""
 
 import datetime
 
@@ -13,6 +13,10 @@ _MOST_NAMES = 5  # that an error lists
 
 class DatesError(TypeError, ValueError):
     """Dates or durations where numbers must stand."""
+
+
+class EntriesError(TypeError, ValueError):
+    """Lists, dictionaries or complex numbers where one number must stand."""
 
 
 def refuse_dates(X, apart=(), name="X"):
@@ -36,10 +40,16 @@ def refuse_dates(X, apart=(), name="X"):
         return
     labels = _listed([label for label, _ in wrong if label])
     where = f" in {labels}" if labels else ""
+    if name == "y":
+        cure = "make numbers of them, such as the days since a first date"
+    else:
+        cure = (
+            "make columns such as the days since a first date, the hour and the day of the week of "
+            "them, or drop them"
+        )
     raise DatesError(
         f"{name} must hold numbers. Got dates or durations{where} (type {wrong[0][1]}), which as "
-        "numbers would depend on their resolution: make columns such as the days since a first "
-        "date, the hour and the day of the week of them, or drop them. Of a data frame: days = "
+        f"numbers would depend on their resolution: {cure}. Of a data frame: days = "
         "(X[name] - X[name].min()).dt.total_seconds() / 86400."
     )
 
@@ -61,14 +71,19 @@ def explain(X, error, apart=()):
         That names the columns.
     """
     text = str(error)
+    _explain_tables(X, error)
     if "could not convert string" in text or "Cannot cast" in text:  # pandas casts categories
         _explain_strings(X, error, apart)
+    elif any(words in text for words in _OF_THINGS):
+        _explain_things(X, error, apart)
     elif "Input X contains NaN" in text:
         _explain_entries(X, error, apart, np.isnan, "NaN", _OF_MISSING)
     elif "Input X contains infinity" in text:
         _explain_entries(X, error, apart, np.isinf, "infinity or a value too large", _OF_INFINITE)
 
 
+# What numpy and scikit-learn say of entries that are lists, dictionaries, or complex.
+_OF_THINGS = ("array element with a sequence", "float() argument must be", "Complex data")
 _OF_MISSING = (
     "fill them by a pipeline, make_pipeline(SimpleImputer(add_indicator=True), model), or leave "
     "these rows out"
@@ -99,9 +114,56 @@ def _explain_strings(X, error, apart):
         raise ValueError(
             "X must hold numbers but in columns of categories. Got a string in "
             f"{_listed(columns)}: {error}. Name such columns in categorical_features "
-            '("from_dtype" takes what a table holds as categories), or encode them; of strings '
-            "that are dates make numbers."
+            '("from_dtype" takes those of the type category), or encode them; of strings that are '
+            "dates or numbers make numbers (pandas.to_datetime, pandas.to_numeric)."
         ) from error
+
+
+def _explain_tables(X, error):
+    """Say of a table without columns, with names that are not its own, or of records, what to do.
+
+    Tables as such are fine: the error says that this one could not be read.
+    """
+    names = list(X.columns) if hasattr(X, "columns") else None
+    if names == []:
+        raise ValueError("X must have at least one column. Got a table without any.") from error
+    twice = sorted({str(name) for name in names or () if names.count(name) > 1})
+    if twice and "unique" in str(error):
+        raise ValueError(
+            f"Columns of X must have names of their own. Got {twice} more than once: rename them, "
+            "drop what is there twice, or pass an array."
+        ) from error
+    is_of_rows = isinstance(X, list) and bool(X) and isinstance(X[0], dict)
+    if is_of_rows or getattr(getattr(X, "dtype", None), "names", None):
+        kind = "dictionaries" if is_of_rows else "records"
+        raise ValueError(
+            f"X must be a table or an array of two axes. Got {kind}: pass pandas.DataFrame(X)."
+        ) from error
+
+
+def _explain_things(X, error, apart):
+    """Name the columns of entries that are no numbers and no words, and what they are."""
+    found = []
+    for k, values in _columns(X):
+        wrong = {type(value).__name__ for value in values.tolist() if not _is_entry(value)}
+        found += [f"{column_label(X, k, apart)} (of type {sorted(wrong)[0]})"] if wrong else []
+    if found:
+        raise EntriesError(
+            f"{_first_words(error)}. X must hold one number, or word, in each entry. Got other "
+            f"things in {_listed(found)}: make columns of numbers of their parts, or drop them."
+        ) from error
+
+
+def _is_entry(value):
+    try:
+        return is_missing(value) or isinstance(value, str) or float(value) is not None
+    except (TypeError, ValueError):
+        return False
+
+
+def _first_words(error):
+    """Return the first line of what an error says, without its full stop."""
+    return str(error).partition("\n")[0].rstrip(".")
 
 
 def _explain_entries(X, error, apart, is_such, what, cure):
@@ -124,11 +186,16 @@ def _listed(labels):
 def _columns(X):
     """Yield places and values of the columns of a table; nothing of what is none."""
     if hasattr(X, "columns"):
-        yield from ((k, np.asarray(X[name])) for k, name in enumerate(X.columns))
+        yield from ((k, np.asarray(_column(X, k))) for k in range(len(X.columns)))
         return
     values = X if hasattr(X, "dtype") else _as_objects(X)
     if values is not None and values.ndim == 2:
         yield from ((k, values[:, k]) for k in range(values.shape[1]))
+
+
+def _column(X, k):
+    """Return a column of a data frame by its place: several may have one name."""
+    return X.iloc[:, k] if hasattr(X, "iloc") else X[X.columns[k]]
 
 
 def _as_objects(X):
@@ -156,10 +223,10 @@ def _are_numbers(values):
 def _kinds(X, apart):
     """Yield the label and the type of the dates of each column of X, None for no dates."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        for k, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+        for k, dtype in enumerate(X.dtypes):
             kind = str(dtype) if _is_of_dates(dtype) else None
             if kind is None and getattr(dtype, "kind", "f") == "O":
-                kind = _date_among(X[column])
+                kind = _date_among(_column(X, k))
             yield column_label(X, k, apart), kind
         return
     if hasattr(X, "dtype") and getattr(X.dtype, "kind", "f") in "iufbcUSV":

@@ -136,8 +136,8 @@ def warn_at_bounds(start, parameters):
     """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
 
     Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
-    is with noise that may go below them, and with a category that has no part of its own, or
-    nothing in common with others.
+    is with the lower bound of noise that may go below them, and with a category that has no part of
+    its own, or nothing in common with others.
 
     Parameters
     ----------
@@ -153,9 +153,10 @@ def warn_at_bounds(start, parameters):
         if name == "theta":
             for diagonal, factor, _ in category_slots(parameters.expression):
                 free[diagonal] = free[factor] = False
+        is_told = np.ones(len(free), dtype=bool)
         if name == "log_noise":
-            free &= lower >= np.log(LEAST_BY_DEFAULT * np.min(start.units.variance))
-        at_lower = np.flatnonzero(free & np.isclose(values, lower))
+            is_told = lower >= np.log(LEAST_BY_DEFAULT * np.min(start.units.variance))
+        at_lower = np.flatnonzero(free & is_told & np.isclose(values, lower))
         at_upper = np.flatnonzero(free & np.isclose(values, upper))
         for which, bounds, words in (
             (at_lower, lower, ("lower", "Decreasing")),

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..data.checks import check_array
 from ..data.inputs import Inputs
 from ..data.readable import refuse_dates
+from ..data.readable_targets import readable_targets
 from ..likelihoods._names import regression_likelihood
 from .mixed_outputs import mixes_outputs
 from .numbers import checked_numbers
@@ -125,7 +126,8 @@ def _with_gaps(estimator, X, y, sample_weight, reset):
             "fit a stream for each output."
         )
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
-    y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
+    with readable_targets(y):
+        y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
     return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 

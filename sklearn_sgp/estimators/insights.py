@@ -6,7 +6,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.inputs import Inputs
 from ..engines.left_out import left_out_rows
 from ..predict.explanations import column_shares
-from .base import ask
+from .base import ask, model_at
+
+# Share of a column's spread by which ends of differences lie off: curvature and rounding take as
+# many digits, ten of sixteen are left.
+_SHARE_OF_SPREAD = 1e-5
 
 
 def predict_gradient(self, X, return_std=False):
@@ -42,6 +46,62 @@ def predict_gradient(self, X, return_std=False):
         columns = _columns_with_slopes(self)
     count = None if columns is None else len(columns)
     return ask(self, "slopes", X, columns=columns, with_std=bool(return_std), count=count)
+
+
+def moments_and_gradients(estimator, X, include_noise):
+    """Return mean and deviation at one row, and their gradients by central differences.
+
+    Parameters
+    ----------
+    estimator : SGPRegressor
+    X : array-like of shape (1, n_features)
+    include_noise : bool
+        Whether the deviation is that of an observation.
+
+    Returns
+    -------
+    mean, std : ndarray of shape (1,) or (1, t)
+    mean_gradient, std_gradient : ndarray of shape (d,) or (t, d)
+        NaN in columns that have no slopes.
+
+    Raises
+    ------
+    ValueError
+        If there are more rows.
+    """
+    check_is_fitted(estimator, "kernel_")
+    model, inputs = model_at(estimator, X)
+    if len(inputs.X) != 1:
+        raise ValueError(
+            "Gradients of mean and deviation are those at one row, as optimisers ask for them. Got "
+            f"{len(inputs.X)} rows: ask row by row, or take predict_gradient, which has the slopes "
+            "of the mean at many."
+        )
+    columns = _columns_with_slopes(estimator)
+    places = [k for k, column in enumerate(columns) if column is not None]
+    moved = [columns[k] for k in places]
+    inputs = inputs._replace(X=np.asarray(inputs.X, dtype=np.float64))
+    ends = inputs.select(np.zeros(1 + 2 * len(moved), dtype=np.intp))
+    steps = _SHARE_OF_SPREAD * _spread(estimator._fitted, inputs.X.shape[1])
+    for number, column in enumerate(moved):
+        ends.X[1 + 2 * number, column] += steps[column]
+        ends.X[2 + 2 * number, column] -= steps[column]
+    apart = ends.X[1::2] - ends.X[2::2]
+    apart = apart[np.arange(len(moved)), moved]  # as rounded
+    moments, gradients = model.mean_std(ends, include_noise=include_noise), []
+    for values in moments:
+        gradient = np.full((*values.shape[1:], len(columns)), np.nan)
+        gradient[..., places] = np.moveaxis(values[1::2] - values[2::2], 0, -1) / apart
+        gradients.append(gradient)
+    return (*(values[:1] for values in moments), *gradients)
+
+
+def _spread(fitted, n_inputs):
+    """Return how far the inputs of the kernel reach in each column, 1 where that is not known."""
+    if fitted.parameters.has_features:
+        return np.ones(n_inputs)
+    spread = np.ptp(_typical_inputs(fitted), axis=0)
+    return np.where(spread > 0.0, spread, 1.0)
 
 
 def predict_terms(self, X, return_std=False):

@@ -23,8 +23,9 @@ def checked_labels(estimator, X, y, sample_weight, *, reset, classes=None):
             estimator, X, y, sample_weight, reset=reset, multi_output=False
         )
         check_classes_of(y)
-    except ValueError:
-        if given is not None:
+    except (TypeError, ValueError) as error:
+        # pandas' NA among words has no truth value
+        if given is not None and (isinstance(error, ValueError) or "NA is" in str(error)):
             check_labels_present("y", given)  # says more where that is the reason
         raise
     if y.dtype.kind == "U" and not hasattr(given, "dtype"):

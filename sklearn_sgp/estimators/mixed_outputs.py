@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._warnings import warn_caller
 from ..data.checks import check_array
 from ..data.readable import refuse_dates
+from ..data.readable_targets import readable_targets
 from ..data.targets import observed_columns, read_only_copy
 from ..likelihoods._names import regression_likelihood
 from ..optimize.momentum import STOCHASTIC
@@ -28,9 +29,10 @@ def checked_rows(estimator, X, y, sample_weight, *, reset):
     _check_mixing(estimator)
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
-    y = check_array(
-        y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
-    )
+    with readable_targets(y):
+        y = check_array(
+            y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
+        )
     check_consistent_length(inputs.X, y)
     weight = checked_weight(estimator, sample_weight, inputs.X)
     return _observed(estimator, inputs, y, weight, reset)

@@ -131,7 +131,16 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     # ---- Predictions
 
-    def predict(self, X, return_std=False, return_cov=False, quantiles=None, include_noise=None):
+    def predict(
+        self,
+        X,
+        return_std=False,
+        return_cov=False,
+        quantiles=None,
+        include_noise=None,
+        return_mean_grad=False,
+        return_std_grad=False,
+    ):
         """Predict new observations.
 
         Parameters
@@ -155,6 +164,11 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             Whether deviations and covariances are those of a new observation; False is for those of
             the latent function. None means the parameter of the estimator.
 
+        return_mean_grad, return_std_grad : bool, default=False, False
+            Whether to return the gradients of mean and standard deviation in X as well, of one row,
+            by central differences. Optimisers such as those of scikit-optimize ask so;
+            :meth:`predict_gradient` has slopes of the mean at many rows, in closed form.
+
         Returns
         -------
         y_mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
@@ -162,6 +176,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         y_std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation of a new observation, in units of y. Only if ``return_std``.
+
+        mean_grad, std_grad : ndarray of shape (n_features,) or (n_targets, n_features)
+            Gradients, in units of y for each unit of the column; NaN in columns of categories and
+            of labels of blocks. Each only if it is asked for.
 
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
             Covariance of new observations. Only if ``return_cov``. Outputs that mix latent
@@ -178,14 +196,20 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If more than one of ``return_std``, ``return_cov`` and ``quantiles`` is asked for.
 
         ValueError
-            If a level is not strictly between 0 and 1.
+            If a level is not strictly between 0 and 1, or if gradients are asked for of more than
+            one row.
         """
-        if (quantiles is not None) + bool(return_std) + bool(return_cov) > 1:
+        with_gradients = bool(return_mean_grad or return_std_grad)
+        if (quantiles is not None) + bool(return_std or with_gradients) + bool(return_cov) > 1:
             raise RuntimeError(
                 "At most one of return_std or return_cov can be requested, or quantiles alone."
             )
         if quantiles is not None:
             return self.predict_quantiles(X, quantiles)
+        if with_gradients:
+            told = insights.moments_and_gradients(self, X, self._includes_noise(include_noise))
+            wanted = True, return_std, return_mean_grad, return_std_grad
+            return tuple(one for one, is_wanted in zip(told, wanted, strict=True) if is_wanted)
         if return_cov or return_std:
             include_noise = self._includes_noise(include_noise)
             method = "mean_cov" if return_cov else "mean_std"

@@ -26,6 +26,7 @@ from ..data.inputs import (
 )
 from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.readable import explain, refuse_dates
+from ..data.readable_targets import explain_targets
 from ..data.rows import drop_zero_weight
 from .offsets import check_offset
 
@@ -65,8 +66,12 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
             X, y = validate_data(estimator, coded, y, reset=reset, **options)
         else:
             X, y = check_X_y(coded, y, estimator=estimator, **options)
-    except ValueError as error:
+        if check_y.get("y_numeric") and y.dtype.kind in "US":
+            y = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
         explain(coded, error, estimator._format.apart)
+        if check_y.get("y_numeric"):
+            explain_targets(y, error)
         raise
     _learn_missing(estimator, X, sample_weight, reset)
     names = getattr(coded, "columns", None)

@@ -1,5 +1,6 @@
 """Columns of inputs as places on an axis: numbers, dates, and categories."""
 
+import datetime
 import numbers
 
 import numpy as np
@@ -40,10 +41,16 @@ class Numbers:
 
 
 class Dates(Numbers):
-    """A column of dates, whose places are days since 1970, as matplotlib has them."""
+    """A column of dates, whose places are days since 1970, as matplotlib has them.
+
+    Dates of a time zone are those of UTC.
+    """
 
     def places(self, values):
         """Return a place for each value, NaN where it is missing."""
+        values = np.asarray(values)
+        if values.dtype.kind == "O":
+            values = [_without_zone(value) for value in values]
         dates = np.asarray(values, dtype="datetime64[ns]")
         days = dates.astype(np.int64) / _DAY
         return np.where(np.isnat(dates), np.nan, days)
@@ -99,6 +106,15 @@ class Categories:
         name_ticks(axis, self.names)
 
 
+def _without_zone(value):
+    """Return a date as numpy has it, that of UTC if it has a zone."""
+    if is_missing(value):
+        return np.datetime64("NaT")
+    if getattr(value, "tzinfo", None) is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return np.datetime64(value)
+
+
 def column_of(values):
     """Return what a column is by its values: `Numbers`, `Dates`, or `Categories` in their order."""
     values = np.asarray(values)
@@ -109,6 +125,8 @@ def column_of(values):
     distinct = {value for value in values.tolist() if not is_missing(value)}
     if all(isinstance(value, numbers.Real) and not isinstance(value, bool) for value in distinct):
         return Numbers()
+    if all(isinstance(value, datetime.date) for value in distinct):
+        return Dates()
     try:
         ordered = sorted(distinct)
     except TypeError:  # of several types

@@ -90,6 +90,17 @@ def fitted_model(estimator, attribute, display):
         one = "BayesianGPLVM" if attribute == "embedding_" else "SVGPRegressor"
         raise TypeError(
             f"{display}.from_estimator needs an estimator with {attribute}, such as "
-            f"{one}, or a pipeline or search that ends in one. Got {estimator!r}."
+            f"{one}, or a pipeline or search that ends in one. Got "
+            f"{estimator!r}{_of_classes(model)}."
         )
     return model
+
+
+def _of_classes(model):
+    """Return what draws a classifier, behind an error about one."""
+    if not hasattr(model, "classes_"):
+        return ""
+    return (
+        ": probabilities of classes are drawn by PartialDependenceDisplay and "
+        "DecisionBoundaryDisplay of sklearn.inspection"
+    )

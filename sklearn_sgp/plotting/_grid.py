@@ -37,9 +37,13 @@ def _frame_like(X, columns):
     as_before = [
         name for name, one in zip(X.columns, columns, strict=True) if one.dtype.kind != "f"
     ]
-    if hasattr(frame, "astype"):
-        return frame.astype({name: X[name].dtype for name in as_before})
-    return frame.cast({name: X[name].dtype for name in as_before})
+    types = {name: X[name].dtype for name in as_before}
+    if not hasattr(frame, "astype"):
+        return frame.cast(types)
+    for name in as_before:
+        if getattr(types[name], "tz", None) is not None:  # the dates are those of UTC
+            frame[name] = frame[name].dt.tz_localize("UTC")
+    return frame.astype(types)
 
 
 def inducing_points_in_inputs(estimator, X=None):
@@ -84,19 +88,19 @@ def places_of(X, columns):
     values = columns_in(X)
     if len(values) != len(columns):
         raise ValueError(f"X must have {len(columns)} columns. Got {len(values)}.")
-    pairs = zip(columns, values, strict=True)
-    return np.column_stack([_places(j, *pair) for j, pair in enumerate(pairs)])
+    labels = [repr(name) for name in X.columns] if hasattr(X, "columns") else range(len(columns))
+    return np.column_stack([_places(*one) for one in zip(labels, columns, values, strict=True)])
 
 
-def _places(j, column, values):
+def _places(label, column, values):
     """Return places of values of a column; of a category that is not known it names the column."""
     try:
         return column.places(values)
     except ValueError as error:
-        raise ValueError(f"X must have categories in column {j} that {error}") from error
+        raise ValueError(f"X must have categories in column {label} that {error}") from error
 
 
-def input_grid(places, resolution, columns):
+def input_grid(places, resolution, columns, names):
     """Return grid places of one or two features, a little beyond the range of these places."""
     if places is None or not len(places):
         raise ValueError(
@@ -111,8 +115,8 @@ def input_grid(places, resolution, columns):
     unknown = np.isnan(places).all(axis=0)
     if unknown.any():
         raise ValueError(
-            "X must have a value in each feature that is drawn. Got NaN alone in feature "
-            f"{np.flatnonzero(unknown)[0]} of these."
+            "X must have a value in each feature that is drawn. Got NaN alone in "
+            f"{names[np.flatnonzero(unknown)[0]]!r}: name another one by the 'feature' parameter."
         )
     ends = zip(columns, np.nanmin(places, axis=0), np.nanmax(places, axis=0), strict=True)
     return tuple(column.grid(low, high, resolution) for column, low, high in ends)

@@ -313,7 +313,9 @@ class PosteriorDisplay:
             columns = [Numbers()] * (0 if places is None else places.shape[1])
         part = drawn_part(feature, places, columns, names)
         shown = part.of(columns)
-        grid = input_grid(part.of(places), grid_resolution, shown)
+        labels = part.names(names)
+        labels = [f"x{k}" for k in range(len(shown))] if labels is None else list(labels)
+        grid = input_grid(part.of(places), grid_resolution, shown, labels)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(
             estimator, grid, part, confidence, include_noise, target, columns, rows_like(X)

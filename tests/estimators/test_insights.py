@@ -93,6 +93,48 @@ def test_deviations_of_slopes_are_those_of_differences(name, kernel):
         assert_allclose(std[:, k], np.sqrt(variance) / (2.0 * step), rtol=2e-3)
 
 
+@exact
+@pytest.mark.parametrize("kernel", [SMOOTH, MIXED], ids=["smooth", "mixed"])
+def test_gradients_of_an_optimiser_are_those_of_the_exact_process(name, kernel):
+    """At one row: the slope of the mean, and of the root of k(x, x) - k(x, X) A k(X, x)."""
+    model, (inverse, _) = fitted(name, kernel), dense(kernel)
+
+    def std(points):
+        cross = kernel(points, X)
+        return np.sqrt(kernel.diag(points) - np.einsum("ij,jk,ik->i", cross, inverse, cross))
+
+    slopes, expected = model.predict_gradient(TEST), differences(std, 1e-4)
+    for k, row in enumerate(TEST[:, None]):
+        mean, deviation, *gradients = model.predict(
+            row, return_std=True, return_mean_grad=True, return_std_grad=True, include_noise=False
+        )
+        assert_allclose(mean, model.predict(row), rtol=1e-10)
+        assert_allclose(deviation, std(row), rtol=1e-6)
+        assert_allclose(gradients[0], slopes[k], rtol=1e-6, atol=1e-6)
+        assert_allclose(gradients[1], expected[k], rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_of_an_optimiser_come_as_they_are_asked_for():
+    """Each alone or both, in units of y and of the column, float32 too; of one row only."""
+    model = fitted("svgp")
+    both = model.predict(TEST[:1], return_mean_grad=True, return_std_grad=True)
+    assert [part.shape for part in both] == [(1,), (2,), (2,)]
+    assert len(model.predict(TEST[:1], return_std=True, return_mean_grad=True)) == 3
+    assert_allclose(model.predict(TEST[:1], return_std_grad=True)[1], both[2])
+    single = model.predict(TEST[:1].astype(np.float32), return_mean_grad=True)[1]
+    assert_allclose(single, both[1], rtol=1e-5, atol=1e-5)
+    far = clone(model).set_params(kernel=ConstantKernel(1.5) * RBF([800.0, 1.7e-4]))
+    far = far.set_params(inducing=X * [1e3, 1e-4]).fit(X * [1e3, 1e-4], Y)
+    scaled = far.predict(TEST[:1] * [1e3, 1e-4], return_mean_grad=True)[1]
+    assert_allclose(scaled * [1e3, 1e-4], both[1], rtol=1e-6)
+    several = fitted("outputs").predict(TEST[:1], return_mean_grad=True, return_std_grad=True)
+    assert [part.shape for part in several] == [(1, 2), (2, 2), (2, 2)]
+    with pytest.raises(ValueError, match="Got 9 rows: ask row by row, or take predict_gradient"):
+        model.predict(TEST, return_mean_grad=True)
+    with pytest.raises(RuntimeError, match="At most one"):
+        model.predict(TEST[:1], return_mean_grad=True, return_cov=True)
+
+
 def test_slopes_of_rough_functions_have_no_bounds():
     """Where the process has no slope, that of the mean is finite and its deviation infinite."""
     model = fitted("svgp", Matern([1.0, 2.0], nu=0.5))

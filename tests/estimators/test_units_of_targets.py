@@ -81,6 +81,18 @@ def test_given_bounds_hold():
     assert model.noise_variance_ <= 10.0 + 1e-9
 
 
+def test_both_bounds_that_hold_a_fit_are_told():
+    """Noise at its upper bound is told by its name, however small its lower one is."""
+    inputs = np.array([[1.0], [3.0], [5.0], [6.0], [7.0], [8.0]])
+    kernel = WhiteKernel(noise_level_bounds=(1e-5, 1e-3)) + RBF(1e3, (1e3, 1e5))
+    model = SVGPRegressor(kernel, normalize_y=False, random_state=0)
+    with (
+        pytest.warns(UserWarning, match=r"k1__noise_level .* upper bound 0\.001"),
+        pytest.warns(UserWarning, match=r"k2__length_scale .* lower bound 1000"),
+    ):
+        model.fit(inputs, (inputs * np.sin(inputs)).ravel())
+
+
 @pytest.mark.parametrize("noise_variance", [1e-4, 0.09, 1e4])
 def test_a_given_noise_variance_is_where_learning_begins(noise_variance):
     """A noise variance that is given is in units of y and not moved by default bounds."""

@@ -190,3 +190,75 @@ def test_columns_are_counted_among_all(toy):
     X = np.column_stack([np.arange(N) // 12, LEVEL, np.where(LEVEL > 0.9, np.inf, 0.0)])
     with pytest.raises(ValueError, match="in column 2"):
         AnytimeSGPRegressor(model="pic", block_column=0, **FEW).fit(X, LEVEL)
+
+
+OTHER_THINGS = {  # tables with what is no number and no word, and what the error says
+    "lists": (lambda X: X.assign(when=[[1.0, 2.0]] * N), r"column 'when' \(of type list\): make"),
+    "dictionaries": (lambda X: X.assign(when=[{"a": 1}] * N), r"'when' \(of type dict\): make"),
+    "complex numbers": (lambda X: X.assign(when=1j * LEVEL), r"'when' \(of type complex\): make"),
+    "no columns": (lambda X: X[[]], "at least one column"),
+    "rows of dictionaries": (lambda X: X.to_dict("records"), r"pass pandas\.DataFrame\(X\)"),
+    "records": (lambda X: X.to_records(index=False), r"pass pandas\.DataFrame\(X\)"),
+    "numbers as words": (lambda X: X.assign(when=["1,5"] * N), r"'when': .*pandas\.to_numeric"),
+}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
+def test_other_things_in_tables_are_named(model):
+    """Lists, dictionaries and complex numbers name their column, and tables of them their cure."""
+    y = (LEVEL > 0.5) if hasattr(model, "predict_proba") else np.sin(LEVEL)
+    taught = clone(model).fit(frame(LEVEL**2), y)
+    for change, said in OTHER_THINGS.values():
+        for call in (lambda X: clone(model).fit(X, y), taught.predict):
+            if call is taught.predict and "at least one column" in said:
+                continue  # scikit-learn's names are first
+            with pytest.raises(ValueError, match=said):
+                call(change(frame(LEVEL)))
+
+
+def test_columns_of_one_name():
+    """Each column is looked at by itself; where names must be unique, it is said which are not."""
+    table = frame(DAYS).set_axis(["level", "level"], axis=1)
+    with pytest.raises(TypeError, match="dates or durations in column 'level' "):
+        clone(MODELS[0]).fit(table, LEVEL)
+    table = frame(LEVEL**2).set_axis(["level", "level"], axis=1)
+    try:
+        clone(MODELS[0]).fit(table, LEVEL)  # releases of scikit-learn before 1.9 take it
+    except ValueError as error:
+        assert "Got ['level'] more than once: rename them" in str(error)
+
+
+REGRESSORS = [model for model in MODELS if not hasattr(model, "predict_proba")]
+# Targets that are no numbers, and what the error says.
+UNREADABLE = {
+    "words": (np.where(LEVEL > 0.5, "high", "low"), "Got 'low', a word .*SVGPClassifier"),
+    "numbers among words": (["1", "two"] * (N // 2), "Got 'two', a word .*to_numeric"),
+    "categories": (pd.Categorical(["a", None] * (N // 2)), "Got 'a', a word"),
+    "infinity": (np.where(LEVEL > 0.9, np.inf, LEVEL), r"infinity .*\(3 of 24 values\): leave"),
+}
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: repr(model)[:40])
+def test_targets_that_are_no_numbers(model):
+    """Words send to a classifier, infinities are counted, and missing ones by all but streams."""
+    X = frame(LEVEL**2)
+    for y, said in UNREADABLE.values():
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(X, y)
+    if model.get_params().get("n_latent") or isinstance(model, StreamingSGPRegressor):
+        return
+    for y in (np.where(LEVEL > 0.9, np.nan, LEVEL), pd.array([None] * 3 + [1.0] * 21, "Float64")):
+        with pytest.raises(ValueError, match=r"y contains NaN \(3 of 24 values\): leave such rows"):
+            clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("model", MODELS[4:], ids=lambda model: repr(model)[:40])
+def test_labels_that_are_no_classes(model):
+    """Numbers send to a regressor; a missing word and labels of two kinds are named."""
+    X = frame(LEVEL**2)
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous\..*take a regressor"):
+        clone(model).fit(X, LEVEL)
+    with pytest.raises(ValueError, match=r"Got labels of .*make words of all"):
+        clone(model).fit(X, np.array([1, "a"] * (N // 2), dtype=object))
+    with pytest.raises(ValueError, match=r"none of which is missing\. Got <NA> at index 0"):
+        clone(model).fit(X, pd.Series([None, "a"] * (N // 2), dtype="string"))

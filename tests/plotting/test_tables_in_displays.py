@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.impute import SimpleImputer
@@ -210,6 +211,46 @@ def test_curves_over_dates():
     held = PosteriorDisplay.from_estimator(fitted, X, feature="u", grid_resolution=5)
     rows = pd.DataFrame({"u": held.grid[0], "v": 0.0, "t": X["t"].median()})
     np.testing.assert_allclose(held.mean, fitted.predict(rows))
+
+
+@pytest.mark.parametrize("kind", ["zone", "objects", "pyarrow"])
+def test_curves_over_other_dates(kind):
+    """Dates of a time zone, dates as objects and those of pyarrow are drawn as plain ones are."""
+    plain = TABLES["dates"][1]
+    if kind == "pyarrow":
+        pytest.importorskip("pyarrow")
+    times = {
+        "zone": lambda t: t.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
+        "objects": lambda t: t.dt.to_pydatetime() if hasattr(t, "dt") else t,
+        "pyarrow": lambda t: t.astype("timestamp[ns][pyarrow]"),
+    }
+    X = plain.copy()
+    X["t"] = times[kind](plain["t"])
+    if kind == "objects":
+        X["t"] = X["t"].astype(object)
+
+    def days(table):
+        t = pd.to_datetime(table["t"].to_numpy(object), utc=True)
+        return table.assign(t=(t - pd.Timestamp(0, tz="UTC")).total_seconds() / 86400)
+
+    model = make_pipeline(FunctionTransformer(days), StandardScaler(), REGRESSORS[0])
+    expected = PosteriorDisplay.from_estimator(clone(model).fit(plain, Y), plain, Y, feature="t")
+    display = PosteriorDisplay.from_estimator(clone(model).fit(X, Y), X, Y, feature="t")
+    np.testing.assert_array_equal(display.grid[0], expected.grid[0])
+    np.testing.assert_allclose(display.mean, expected.mean, rtol=1e-8)
+    np.testing.assert_allclose(display.data_.get_xdata(), expected.data_.get_xdata())
+
+
+def test_errors_of_pictures_name_columns_and_cures():
+    """A column without values, a category that is not known, and a classifier, by their names."""
+    X = WITH_NAMES.assign(v=np.nan)
+    fitted = clone(REGRESSORS[0]).set_params(categorical_features=["w"]).fit(X, Y)
+    with pytest.raises(ValueError, match="Got NaN alone in 'v': name another one"):
+        PosteriorDisplay.from_estimator(fitted, X, feature="v")
+    with pytest.raises(ValueError, match="categories in column 'w' that the model knows"):
+        PosteriorDisplay.from_estimator(fitted, X.assign(w="nowhere"), feature="u")
+    with pytest.raises(TypeError, match="classes are drawn by PartialDependenceDisplay"):
+        PosteriorDisplay.from_estimator(clone(CLASSIFIERS[0]).fit(FRAME, Y > 1.0), FRAME)
 
 
 @pytest.mark.parametrize("module", ["polars", "pyarrow"])
