@@ -22,15 +22,28 @@ OF_NUMBERS = {
     "check_sample_weights_invariance",
     "check_transformer_general",
 }
+# What few rows or labels say depends on the configuration, too; asked by `pytest -m slow`.
+OF_ODD_ROWS = {
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_regressors_int",
+}
 
 
-def is_of_numbers(check):
-    """Return whether a check is of what a configuration computes."""
+def is_one_of(names, check):
+    """Return whether a check has one of these names, on rows that may be written to."""
     while isinstance(check, partial):
         if "readonly_memmap" in check.keywords:  # a quarter of the time
             return False
         check = check.func
-    return check.__name__ in OF_NUMBERS
+    return check.__name__ in names
+
+
+def of_numbers(decorator):
+    """Leave the checks of what a configuration computes, those of odd rows among them."""
+    names, pairs = decorator.args
+    chosen = [(one, check) for one, check in pairs if is_one_of(OF_NUMBERS | OF_ODD_ROWS, check)]
+    return pytest.mark.parametrize(names, chosen, ids=cache(decorator.kwargs["ids"]))
 
 
 def with_repetitions_slow(decorator):
@@ -39,6 +52,6 @@ def with_repetitions_slow(decorator):
     first, chosen = {}, []
     for estimator, check in pairs:
         repeats = first.setdefault(type(estimator), estimator) is not estimator
-        marks = [pytest.mark.slow] if repeats and not is_of_numbers(check) else []
+        marks = [pytest.mark.slow] if repeats and not is_one_of(OF_NUMBERS, check) else []
         chosen.append(pytest.param(estimator, check, marks=marks))
     return pytest.mark.parametrize(names, chosen, ids=cache(decorator.kwargs["ids"]))

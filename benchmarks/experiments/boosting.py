@@ -1,6 +1,6 @@
 """Tables with defaults: `AnytimeSGPRegressor()` beside boosting and other Gaussian processes."""
 
-from experiments.context import NOT_RUN
+from experiments.context import FEW, NOT_RUN
 from experiments.records import Found, gain, mean_of, mean_or_level
 from experiments.rivals import RIVALS, TABLES, TUNED, answer, splits
 
@@ -49,8 +49,8 @@ def _tuned(context, name):
 
 def _ours(context, name, **options):
     paths = [context.problem(name, split) for split in splits(context, name)]
-    seconds = context.size(TABLES[name][1], 5)
-    return context.run("ours/anytime", "fit", *paths, model="auto", max_time=seconds, **options)
+    options |= context.size({"max_time": TABLES[name][1]}, FEW)
+    return context.run("ours/anytime", "fit", *paths, model="auto", **options)
 
 
 def _add_ours(found, name, records):

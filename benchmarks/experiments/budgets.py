@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from experiments.context import FEW
 from experiments.records import Found, over_rows
 
 _BUDGETS = (15, 30, 60, 120, 240)
@@ -19,7 +20,7 @@ def airline_all(context):
     """AIRLINE, 1.95 million rows, a twentieth for testing, a quarter of an hour."""
     (ours,) = context.run(
         "ours/anytime", "fit", context.problem("airline_all"), model="auto",
-        max_time=context.size(900, 5),
+        **context.size({"max_time": 900}, FEW),
     )  # fmt: skip
     found = Found(seconds=ours["seconds"])
     found.add("rmse", over_rows(ours, "rmse").scaled(ours["rmse_in_units"] / ours["rmse"]))
@@ -40,7 +41,7 @@ def budgets(context):
         details[name] = [
             {**context.run("ours/anytime", "fit", path, model="auto", max_time=time)[0],
              "budget": time}
-            for time in context.size(_BUDGETS, (1, 2))
+            for time in context.size(_BUDGETS, (0.5, 1))
         ]  # fmt: skip
         pairs = combinations([-record["nlpd"] for record in details[name]], 2)
         found.values[f"{name}_fall"] = max(0.0, *(less - more for less, more in pairs))

@@ -10,6 +10,7 @@ from protocol import AdapterError, call
 
 BATCH = 1000
 TOY = {"init_size": 128, "batch_size": 64, "max_iter": 3}
+FEW = {"max_iter": 3, "max_time": 1}  # of toys whose other parameters are the defaults
 
 
 NOT_RUN = "not run"

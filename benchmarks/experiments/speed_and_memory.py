@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from problems.synthetic import NOISE_STD, STANDARDISED_LENGTH_SCALES
 
-from experiments.context import BATCH
+from experiments.context import BATCH, FEW
 
 # A pass of "vif" that is timed, and the columns of its rows
 VIF, VIF_COLUMNS = {"n_inducing": 200, "n_neighbors": 30}, 9
@@ -122,7 +122,7 @@ def memory_of_methods(context):
         fits, methods = [], []
         for n in rows:
             records = context.run(
-                adapter, "megabytes", name=name, n=n, max_time=context.size(40, 1),
+                adapter, "megabytes", name=name, n=n, **context.size({"max_time": 40}, FEW),
                 predicted=predicted if n == rows[0] else [],
             )  # fmt: skip
             fits += records[:1]
@@ -143,7 +143,7 @@ def latency(context):
     for name in known["names"]:
         details[name] = context.run(
             adapter, "milliseconds", name=name, n=context.size(100_000, 300),
-            max_time=context.size(40, 1), counts=context.size((1, 1000), (1, 10)),
+            **context.size({"max_time": 40}, FEW), counts=context.size((1, 1000), (1, 10)),
             seconds=context.size(4.0, 0.1),
         )  # fmt: skip
         for record in details[name]:
