@@ -275,9 +275,11 @@ class StreamingSGPClassifier(SGPClassifier):
     ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
     Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities: few labels can be explained wherever they lie, so labels that are left out decide
-    it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
-    outweigh the share.
+    probabilities, as where the bound of up to 600 rows times classes with which a stream begins
+    gains less than 15 nats on these and ``max_time`` is None: few labels can be explained wherever
+    they lie, so labels that are left out decide it, and `choices_` tells their scores.
+    `decision_function` then has log odds. Later batches outweigh the share. It takes five times the
+    fit.
 
     ``docs/theory.md``, sections 10 and 11, has the equations.
 
