@@ -205,7 +205,7 @@ def svgp_classifier(estimator, previous, classes):
     encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
     pose, anew = (PoseProblem(estimator, previous=one) for one in (previous, None))
     learn = [HoldKernelOfOneClass(), Learn()]
-    weigh = WeighFrequencies([engine, encode, anew, *learn])
+    weigh = WeighFrequencies([engine, encode, anew, *learn], by_bound=True)
     return Recipe([engine, encode, pose], [*learn, weigh])
 
 
@@ -241,7 +241,7 @@ def streaming_classifier(estimator, engine, initial):
         for one in (initial.previous, None)
     )
     choose = ChooseEngine(partial(of_first_rows, engine, initial))
-    weigh = WeighFrequencies([encode, anew, choose, Learn()])
+    weigh = WeighFrequencies([encode, anew, choose, Learn()], by_bound=True)
     return Recipe([encode, pose, choose], [Learn(), weigh])
 
 

@@ -159,7 +159,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
         is_informative=is_informative,
         follows_units=before.state.ones is not None,
     )
-    if initial is not None and before.state.watch.gathered is None:
+    is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
+    if initial is not None and is_known:
         engine = replace(engine, known=_known(estimator, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
@@ -174,8 +175,10 @@ def _add(estimator, engine, inputs, y, weight, clock):
 
 def _kept(estimator, engine, before, inputs, y, weight, rows):
     """Return the initial rows with those of a batch, None where they are kept no longer."""
-    earlier = before.state.initial_rows
+    earlier, of_classes = before.state.initial_rows, not before.start.likelihood.conjugate
     initial = _joined(before, inputs, y, weight)
+    if of_classes:
+        return initial.worth_keeping(earlier, before.state.has_signal, of_classes)
     if engine.follows_level:
         initial = initial.judged(earlier, before, rows, estimator.n_jobs)
     else:

@@ -19,8 +19,8 @@ class StreamingSGPClassifier(SGPClassifier):
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel and
     inducing inputs on the online bound, and updates the posterior of the latent functions by
-    natural-gradient iterations. The estimator keeps the posterior and no rows, so that memory and
-    time of a batch do not depend on the number of rows so far.
+    natural-gradient iterations. Once it has begun, the estimator keeps the posterior and no rows,
+    so that memory and time of a batch do not depend on the number of rows so far.
 
     Parameters
     ----------
@@ -262,9 +262,12 @@ class StreamingSGPClassifier(SGPClassifier):
     ``fit`` makes one pass over the rows in their order, as if they came in batches. The first batch
     of ``partial_fit`` decides starting values, so it should have a few hundred rows. Later batches
     may have any size. If the kernel is learned, rows are kept until there are 25 of positive
-    weight, and the stream begins anew with each batch until then. A batch of one class updates the
-    posterior and leaves the kernel as it is. ``kernel``, ``kernel_priors``, ``likelihood``,
-    ``optimize_inducing`` and ``categorical_features`` must stay as in the first batch.
+    weight, and the stream begins anew with each batch until then. With the default kernel up to 512
+    rows are kept to begin anew each time that they have doubled, unless something fades or is far
+    away: labels of few rows say little, and a kernel that has missed their boundaries would be for
+    ever. A batch of one class updates the posterior and leaves the kernel as it is. ``kernel``,
+    ``kernel_priors``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` must stay
+    as in the first batch.
 
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this
@@ -272,9 +275,11 @@ class StreamingSGPClassifier(SGPClassifier):
     ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
     Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities: few labels can be explained wherever they lie, so labels that are left out decide
-    it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
-    outweigh the share.
+    probabilities, as where the bound of up to 600 rows times classes with which a stream begins
+    gains less than 15 nats on these and ``max_time`` is None: few labels can be explained wherever
+    they lie, so labels that are left out decide it, and `choices_` tells their scores.
+    `decision_function` then has log odds. Later batches outweigh the share. It takes five times the
+    fit.
 
     ``docs/theory.md``, sections 10 and 11, has the equations.
 

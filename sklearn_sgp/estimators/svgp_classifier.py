@@ -23,9 +23,10 @@ class SVGPClassifier(SGPClassifier):
     Two classes have one latent function; more classes have one each. The model summarises these
     functions by their values at ``n_inducing`` inducing inputs, which they share. With default
     settings, L-BFGS learns kernel and inducing inputs on a subset of the rows and then on larger
-    subsets: of two classes on the variational bound at its optimal posterior, of more on that of
-    regressions of the labels, which have a closed form. Natural-gradient iterations then find the
-    posterior from all rows. No learning rate needs tuning.
+    subsets: of two classes, and of fewer than 160 rows, on the variational bound at its optimal
+    posterior, of others on that of regressions of the labels, which have a closed form.
+    Natural-gradient iterations then find the posterior from all rows. No learning rate needs
+    tuning.
 
     Parameters
     ----------
@@ -240,22 +241,25 @@ class SVGPClassifier(SGPClassifier):
     probabilities go towards these frequencies. ``likelihood=Probit(0.0)``, or for several classes
     ``Softmax(0.0)``, has no prior mean.
 
-    With ``optimizer="auto"``, kernel and inducing inputs of a softmax are learned by regressions of
-    the labels with known noise [3]_. A pass over the rows serves all classes. Then variances of the
-    functions and a temperature, ``likelihood_.temperature``, are chosen by labels that are held out
-    until then. They are those of at most 2,048 rows and a fifth of all. With ``kernel=None`` the
-    better of two is taken: length scales of the columns that are learned one by one, and length
-    scales in the proportion of the columns' spreads, which one number tells. Neither depends on the
-    units of the columns. ``objectives_`` has the bounds of the regressions before its last entry.
+    With ``optimizer="auto"``, kernel and inducing inputs of a softmax of 160 rows and more are
+    learned by regressions of the labels with known noise [3]_. A pass over the rows serves all
+    classes. Then variances of the functions and a temperature, ``likelihood_.temperature``, are
+    chosen by labels that are held out until then. They are those of at most 2,048 rows and a fifth
+    of all. With ``kernel=None`` the better of two is taken: length scales of the columns that are
+    learned one by one, and length scales in the proportion of the columns' spreads, which one
+    number tells. Neither depends on the units of the columns. ``objectives_`` has the bounds of the
+    regressions before its last entry.
 
     Where the default kernel explains next to nothing of the labels, or less than neighbours do,
-    probit and logit are learned once more, from where regressions of up to 320 labels explain most:
-    with short length scales, in proportion or one by one. The better bound is kept.
+    probit and logit, and a softmax of fewer rows, are learned once more, from where regressions of
+    up to 320 labels explain most: with short length scales, in proportion or one by one. The better
+    bound is kept.
 
     Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities: few labels can be explained wherever they lie, so labels that are left out decide
-    it, and `choices_` tells their scores. `decision_function` then has log odds. Later batches
-    outweigh the share.
+    probabilities, as where the bound of up to 600 rows times classes gains less than 15 nats on
+    these and ``max_time`` is None: few labels can be explained wherever they lie, so labels that
+    are left out decide it, and `choices_` tells their scores. `decision_function` then has log
+    odds. Later batches outweigh the share. It takes five times the fit.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.

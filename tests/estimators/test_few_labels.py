@@ -1,8 +1,11 @@
 """Labels of few rows: where they lie says only as much as labels that are left out bear out."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
@@ -84,11 +87,12 @@ def test_later_batches_outweigh_frequencies(estimator, rng):
     assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
 
 
-def test_no_structure_in_many_columns():
-    """Probabilities of 150 rows were 0.03 and 0.04 nats a row worse than frequencies."""
+@EVERY
+def test_no_structure_in_many_columns(estimator):
+    """Probabilities were 0.03 to 0.1 nats a row worse than frequencies."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 12)), rng.integers(0, 2, size=100)
-    model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    model = estimator(random_state=0).fit(X, y)
     log_p = np.log(model.predict_proba(rng.normal(size=(200, 12))))
     assert log_p.mean() > np.log(0.5) - 0.01
 
@@ -102,6 +106,30 @@ def test_small_weights_are_no_little():
     model.fit(X[:60], y[:60], sample_weight=np.full(60, 0.1))
     assert model._fitted.targets.frequencies is None
     assert model.score(X[60:], y[60:]) > 0.85
+
+
+@pytest.mark.parametrize("estimator", [SVGPClassifier, StreamingSGPClassifier])
+@pytest.mark.parametrize("given", [{"max_time": 60.0}, {"max_iter": 5}, {"sample_weight": 0.1}])
+def test_what_is_not_asked(estimator, given, rng):
+    """Short fits stay short, and bounds of labels that weigh little say nothing of these."""
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    weight, options = np.full(60, given.get("sample_weight", 1.0)), given.keys() - {"sample_weight"}
+    model = estimator(random_state=0, **{name: given[name] for name in options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y, sample_weight=weight)
+    assert model._fitted.targets.frequencies is None
+
+
+@pytest.mark.parametrize("estimator", [SVGPClassifier, StreamingSGPClassifier])
+def test_no_structure_in_categories(estimator):
+    """Functions of categories explain labels of a hundred rows, whatever they are."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, 6, (360, 2)), rng.normal(size=(360, 2))])
+    y = rng.integers(0, 2, 360)
+    model = estimator(categorical_features=[0, 1], random_state=0).fit(X[:120], y[:120])
+    assert np.mean(model.log_density(X[120:], y[120:])) > np.log(0.5) - 0.02
+    assert any(one["choice"] == NAME for one in model.choices_)
 
 
 def test_share_of_frequencies():

@@ -56,6 +56,38 @@ def test_a_stream_begins_anew_when_its_first_rows_have_doubled(rng):
     assert_allclose(stream.predict(X), whole.predict(X), atol=0.05)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stream_of_labels_begins_anew_when_they_have_doubled(rng, n_classes):
+    """Four batches are then as good as one, whatever the first has shown; else they are added."""
+    X = rng.uniform(-1.0, 1.0, (120, 2))
+    X[100] = 18.0  # no label is broken by where it is
+    y = np.array(list("abc"))[np.arange(120) % 2 + (X[:, 0] > 0.5) * (n_classes - 2)]
+    stream, whole, forgetful = (
+        StreamingSGPClassifier(n_inducing=15, max_iter=5, forget_factor=share)
+        for share in (1.0, 1.0, 1.0 - 1e-12)
+    )
+    classes = np.unique(y)
+    for k in range(0, 120, 30):
+        for one in (stream, forgetful):
+            one.partial_fit(X[k : k + 30], y[k : k + 30], classes=classes)
+    whole.partial_fit(X, y)
+    assert (stream.n_steps_, stream.n_samples_seen_) == (4, 120)
+    assert_allclose(stream.log_evidence_, whole.log_evidence_, rtol=1e-10)
+    assert_allclose(stream.predict_proba(X), whole.predict_proba(X), atol=1e-10)
+    assert np.abs(forgetful.predict_proba(X) - whole.predict_proba(X)).max() > 1e-6
+    assert_array_equal(stream._fitted.state.initial_rows.rows.y, y)
+
+
+def test_a_stream_of_one_class_learns_when_others_come(rng):
+    """Batches sorted by class kept the kernel that the first one had started with."""
+    X = rng.normal(size=(120, 4))
+    order = np.argsort(np.where(X[:, 0] > 0.0, 1, 0), kind="stable")[:120]
+    X, y = X[order], (X[order, 0] > 0.0).astype(int)
+    model = taught(StreamingSGPClassifier(), [(X[:50], y[:50], [0, 1]), (X[50:], y[50:])])
+    new = rng.normal(size=(400, 4))
+    assert model.score(new, new[:, 0] > 0.0) > 0.93
+
+
 @pytest.mark.parametrize(
     ("function", "size"),
     [

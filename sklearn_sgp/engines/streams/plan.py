@@ -13,7 +13,7 @@ from ...kernels._length_scales import input_scales
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
 from ..base import Problem, Settings, Start
-from ..variational.class_regressions import learns_by_regressions
+from ..variational.class_regressions import prefers_regressions
 from ..variational.inference import INNER_TOL, inference_for
 from .exact_bound import exact_or_not
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs
@@ -156,7 +156,7 @@ class StreamPlan:
     @property
     def inner_tol(self):
         """Gain, in nats a row, with which iterations for q(u) end."""
-        return _LABELS_TOL if learns_by_regressions(self) else INNER_TOL
+        return _LABELS_TOL if prefers_regressions(self) else INNER_TOL
 
     def bound(self, rows, old, proposal, tol=None):
         """Return the online bound of a batch; its q(u) is found to `inner_tol`, or to ``tol``."""

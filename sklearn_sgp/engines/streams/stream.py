@@ -15,6 +15,7 @@ from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, lear
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
+from ..variational.class_regressions import begins_with_regressions
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
@@ -37,7 +38,9 @@ _MIN_INITIAL_ROWS = 25
 # of 60 without; in 10 parts of four tables in their order densities rose by 0.08 nats a row in the
 # mean, and fell by 0.09 at most. It is as many as `fit` begins with. Half of them where there is a
 # signal: of 40 days by the hour 100 inducing inputs hold no daily cycle, of 20 days they do.
-# Classes gain little, and their first batches cost more.
+# So it is with labels, in batches of 60 to 100 rows: 19 of R's tables, 84 to 298 rows, have .0105
+# nats a row more in the mean (-.004 to .057) than with the kernel of the first batch, in 1.5 times
+# the CPU time.
 _MOST_INITIAL_ROWS = 1024
 # Fewer rows of a batch say little about whether there is a signal.
 _MIN_ROWS_FOR_SIGNAL = 50
@@ -121,16 +124,18 @@ class InitialRows:
         """True if a stream is to begin anew with them."""
         return len(self.rows) >= 2 * self.n_begun
 
-    def worth_keeping(self, earlier, has_signal):
+    def worth_keeping(self, earlier, has_signal, of_classes=False):
         """Return a copy; None where they will not begin a stream any more.
 
         That is where they are too many, where one lies far outside, or the batch of them that came
-        after earlier ones: a fit to all rows would make that the unit of everything.
+        after earlier ones: a fit to all rows would make that the unit of everything. No label is a
+        reading that may be broken, whatever its row is.
         """
         is_far = np.ptp(self.rows.X, axis=0) > _HOPELESS * np.ptp(earlier.rows.X, axis=0)
         is_far &= np.ptp(earlier.rows.X, axis=0) > 0.0
         is_kept = len(self.rows) <= _most_kept(has_signal) and not is_far.any()
-        return self.copied() if is_kept and _are_of_one_size(self.rows) else None
+        is_usual = of_classes or _are_of_one_size(self.rows)
+        return self.copied() if is_kept and is_usual else None
 
     def copied(self):
         """Copy the arrays: the user may fill those of a batch with the next one."""
@@ -381,7 +386,9 @@ class Stream:
         start = problem.start
         learns = problem.settings.optimizer is not None
         has_features = start.parameters.has_features  # which wait for many rows anyway
-        return learns and self.keeps_rows and start.likelihood.conjugate and not has_features
+        likelihood = start.likelihood
+        is_known = likelihood.conjugate or begins_with_regressions(likelihood)
+        return learns and self.keeps_rows and is_known and not has_features
 
     def may_begin_anew(self, fitted, settings):
         """Return whether the stream may begin again with its initial rows and a batch."""
@@ -504,7 +511,9 @@ def trusts(fitted, rows):
     noise as far as its trust region lets it, one that begins anew for whatever explains them.
     """
     state = fitted.state
-    if not state.is_established or fitted.likelihood.allows_outliers:
+    if not (state.is_established and fitted.likelihood.conjugate):
+        return True
+    if fitted.likelihood.allows_outliers:
         return True
     rows = state.telling(rows)
     if not len(rows):
