@@ -61,6 +61,7 @@ CASES = {
     "svgp-student": (SVGPRegressor, {"likelihood": "student_t"}, "numbers"),
     "svgp-outputs": (SVGPRegressor, {}, "outputs"),
     "svgp-mixed": (SVGPRegressor, {"n_latent": 1}, "gaps"),
+    "svgp-mixed-sites": (SVGPRegressor, {"n_latent": 1, "likelihood": "student_t"}, "gaps"),
     "svgp-categories": (SVGPRegressor, {"categorical_features": [2]}, "categories"),
     "svgp-warped": (SVGPRegressor, {"normalize_y": "warped"}, "numbers"),
     "anytime": (AnytimeSGPRegressor, {}, "numbers"),

@@ -436,13 +436,13 @@ def merge_with_offset(X, y, weight, offset):
     return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1], places
 
 
-def merge_observed(X, y, weight):
+def merge_observed(X, y, weight, offset=None):
     """Do the same where targets may be NaN."""
     missing = np.isnan(y)
     both = np.column_stack([np.where(missing, 0.0, y), missing])
-    X, both, weight, places = merge_repeated(X, both, weight)
+    X, both, weight, offset, places = merge_with_offset(X, both, weight, offset)
     y, missing = np.split(both, 2, axis=1)
-    return X, np.where(missing == 1.0, np.nan, y), weight, places
+    return X, np.where(missing == 1.0, np.nan, y), weight, offset, places
 
 
 def make_rows(X, y, weight, targets, labels=None, offset=None):

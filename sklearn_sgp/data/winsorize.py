@@ -54,6 +54,15 @@ def winsorized(targets, furthest):
     return np.clip(targets, median - reach, median + reach)
 
 
+def winsorized_observed(targets, furthest):
+    """Do the same with targets of which some are NaN."""
+    near = targets.copy()
+    for column in near.T:
+        seen = ~np.isnan(column)
+        column[seen] = winsorized(column[seen, None], furthest)[:, 0]
+    return near
+
+
 def median_mad(targets):
     """Return median and median absolute deviation of targets (n, t), each (t,).
 

@@ -47,7 +47,8 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     else:
         warn_of_missed(problem, result, None if uses_blocks else by_mean)
     likelihood = result.likelihood
-    if not (likelihood.conjugate or result.noise.differs) and result.cut_by in (None, "max_iter"):
+    is_other = not (likelihood.conjugate or result.noise.differs)
+    if is_other and not result.parameters.mixes_outputs and result.cut_by in (None, "max_iter"):
         check_left_out(problem, result)
 
 

@@ -264,7 +264,8 @@ def _start_with(
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
     if choices.mixes_outputs:
-        values["mixing"] = starting_mixing(rows, choices.n_latent, units.size)
+        by_rank = not likelihood.conjugate  # targets are not on the scale of the functions
+        values["mixing"] = starting_mixing(rows, choices.n_latent, units.size, by_rank)
         if choices.learns_means and np.isnan(rows.y).any():
             values["means"] = np.zeros(rows.y.shape[1])
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}

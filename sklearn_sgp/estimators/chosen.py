@@ -9,7 +9,7 @@ from ..engines.base import Problem, Settings
 from ..engines.fingerprints import fingerprint
 from ..engines.start import Choices
 from ..engines.variational.inference import inference_for
-from ..engines.variational.multi_output import CoregionalisedInference
+from ..engines.variational.multi_output import mixed_inference_for
 from ..optimize.progress import Trace
 from .mixed_outputs import mixes_outputs
 
@@ -38,7 +38,7 @@ def choices_of(estimator):
 def inference_of(estimator, likelihood, n_outputs):
     """Return how q(u) is found."""
     if mixes_outputs(estimator):
-        return CoregionalisedInference()
+        return mixed_inference_for(likelihood, estimator.n_latent)
     return inference_for(likelihood, n_outputs)
 
 

@@ -18,7 +18,8 @@ from ..optimize.progress import Clock, Trace
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints, later_problem
 from .few_labels import WeighFrequencies
-from .steps import HoldKernelOfOneClass, Learn, MoveMeans
+from .observed_steps import MoveMeans
+from .steps import HoldKernelOfOneClass, Learn
 
 # Parameters that say how long learning goes on, and how it is told.
 _EFFORT = {"max_iter", "max_steps", "max_time", "n_iter_no_change", "n_jobs", "tol", "verbose"}

@@ -8,7 +8,7 @@ from ..data.checks import check_array
 from ..data.readable import refuse_dates
 from ..data.readable_targets import readable_targets
 from ..data.targets import observed_columns, read_only_copy
-from ..likelihoods._names import regression_likelihood
+from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.momentum import STOCHASTIC
 from .validation import checked_inputs, checked_weight
 
@@ -68,15 +68,39 @@ def _observed(estimator, inputs, y, weight, reset):
         "without: they are left out.",
         UserWarning,
     )
-    inputs = inputs._replace(X=X[~empty])
-    return inputs, y[~empty], None if weight is None else weight[~empty]
+    return inputs.select(~empty), y[~empty], None if weight is None else weight[~empty]
+
+
+def learns_means(estimator):
+    """Return whether means of the outputs are learned where targets are missing.
+
+    Not if the user gave those of the targets, or of the functions.
+    """
+    if not (mixes_outputs(estimator) and estimator.normalize_y is True):
+        return False
+    likelihood = regression_likelihood(estimator.likelihood)
+    is_open = hasattr(likelihood, "moved") and likelihood.offset is None
+    return likelihood.scales_targets or is_open
+
+
+def _mixes_by_sites(estimator, likelihood):
+    """Return whether functions are mixed under a likelihood that is not Gaussian noise."""
+    return (
+        estimator._mixes_by_sites
+        and not needs_row_noise(likelihood)
+        and likelihood.n_latent(estimator.n_latent) == estimator.n_latent
+    )
 
 
 def _check_mixing(estimator):
     """Refuse what latent functions cannot be mixed with."""
     wrong, cure = None, ""
-    if not regression_likelihood(estimator.likelihood).conjugate or estimator.likelihood == "auto":
-        wrong = f"likelihood={estimator.likelihood!r}, which is not Gaussian noise"
+    likelihood = regression_likelihood(estimator.likelihood)
+    is_plain = likelihood.conjugate and estimator.likelihood != "auto"
+    if not (is_plain or _mixes_by_sites(estimator, likelihood)):
+        by_sites = estimator._mixes_by_sites
+        is_what = "differs from row to row, or may" if by_sites else "is not Gaussian noise"
+        wrong = f"likelihood={estimator.likelihood!r}, which {is_what}"
         cure = (
             ": write a row for each target that was observed, with a column that says which "
             "output it is, as a category (categorical_features), whose functions mix as well"
@@ -87,7 +111,7 @@ def _check_mixing(estimator):
         wrong = f"optimizer={estimator.optimizer!r}"
     if wrong is not None:
         raise ValueError(
-            "n_latent must be None except with Gaussian noise, targets that are at most "
+            f"n_latent must be None except with {estimator._mixable}, targets that are at most "
             f"centred and scaled, and optimizer 'auto', 'lbfgs' or None. Got {wrong}{cure}."
         )
 

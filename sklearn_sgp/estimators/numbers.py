@@ -3,6 +3,7 @@
 import copy
 
 from ..data.checks import check_scaled
+from ..data.observed_outputs import check_observed
 from ..data.rows import drop_zero_weight, make_rows
 from ..noise.left_out import with_precisions
 from ..noise.row_noise import AS_NEW, Counting
@@ -24,7 +25,7 @@ def later_rows(fitted, inputs, y, weight):
     X, labels, offset = inputs[:3]
     y = fitted.targets.columns(y)
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
-    fitted.likelihood.check_targets(y)
+    check_observed(fitted.likelihood, y)
     if fitted.likelihood.scales_targets:
         check_scaled(fitted.targets, y)
     return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels, offset)

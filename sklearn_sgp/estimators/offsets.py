@@ -29,7 +29,7 @@ def check_offset_of_classes(likelihood, n_classes):
         )
 
 
-def beside_offset(likelihood, given, offset, weight):
+def beside_offset(likelihood, given, offset, weight, *seen):
     """Return the likelihood with a prior mean that leaves what is added out.
 
     Parameters
@@ -40,7 +40,9 @@ def beside_offset(likelihood, given, offset, weight):
         As the user gave it.
     offset : ndarray of shape (n,)
     weight : ndarray of shape (n,) or None
+    seen : ndarray of shape (n, t)
+        Which targets were observed, if not all.
     """
     if getattr(given, "offset", None) is not None or not hasattr(likelihood, "beside"):
         return likelihood
-    return likelihood.beside(offset, weight)
+    return likelihood.beside(offset, weight, *seen)

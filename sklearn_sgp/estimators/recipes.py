@@ -42,6 +42,7 @@ from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
 from .mean_steps import BeginPlain, LearnInSilence, PlainFirst, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
+from .observed_steps import MoveMeans, ScaleObserved
 from .steps import (
     Calibrate,
     EncodeAsRegressions,
@@ -51,9 +52,7 @@ from .steps import (
     InitialiseLikelihood,
     Learn,
     MergeRepeatedRows,
-    MoveMeans,
     PoseProblem,
-    ScaleObserved,
     ScaleTargets,
 )
 from .stream_steps import ScaleConstants, ScalePresent, TellOutputsApart

@@ -342,7 +342,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         -------
         log_density : ndarray of shape (n_samples,)
             Log density of each row, in nats, for y as it is given: that of all its outputs, which
-            are independent but for ``n_latent``.
+            are independent but for ``n_latent`` with Gaussian noise.
 
         Raises
         ------

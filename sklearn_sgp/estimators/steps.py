@@ -13,8 +13,8 @@ from .._parallel import single_blas_thread
 from ..data.checks import check_first_scaled
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
-from ..data.rows import make_rows, merge_observed, merge_with_offset
-from ..data.targets import Targets, observed_columns, target_columns
+from ..data.rows import make_rows, merge_with_offset
+from ..data.targets import Targets, target_columns
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.few_rows import borne_out
@@ -134,34 +134,6 @@ def scaled_likelihood(likelihood, targets):
     if not hasattr(likelihood, "for_scaled_targets"):  # one that derives from no base
         return likelihood
     return likelihood.for_scaled_targets(targets.mean, targets.scale)
-
-
-@dataclass(frozen=True)
-class ScaleObserved:
-    """Centres and scales targets of which some are NaN, for outputs that mix latent functions."""
-
-    estimator: object
-    likelihood: object
-
-    def __call__(self, fit):
-        estimator = self.estimator
-        rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight)
-        X, columns, weight, places = rows
-        never = np.flatnonzero(np.isnan(columns).all(axis=0))
-        if len(never):  # of the first batch of a stream
-            raise ValueError(
-                "Each output must be observed in the first batch, which decides the scale of the "
-                f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
-                "it larger (init_size of fit), or begin with rows that have this output."
-            )
-        targets = Targets.fit_observed(columns, weight, estimator.normalize_y, fit.ndim)
-        if choices_of(estimator).learns_means and estimator.warm_start and np.isnan(columns).any():
-            fitted = estimator._fitted
-            targets = targets.with_means_of(None if fitted is None else fitted.targets)
-        check_first_scaled(targets, columns)
-        targets, likelihood = targets.with_resolution(columns), self.likelihood
-        fit = replace(fit, targets=targets, likelihood=likelihood)
-        return replace(fit, X=X, y=columns, weight=weight, places=places)
 
 
 # ---- Labels of classifiers
@@ -347,17 +319,6 @@ class Learn:
     def of(self, fit):
         """Return ``learn(problem)``, a `Fitted`, for steps that solve other problems, too."""
         return fit.engine.fit
-
-
-@dataclass(frozen=True)
-class MoveMeans:
-    """Moves learned means of outputs from the parameters to the targets."""
-
-    def __call__(self, fit):
-        if not fit.fitted.parameters.has_means:
-            return fit
-        means = fit.fitted.parameters.means
-        return replace(fit, fitted=fit.fitted.without("means"), targets=fit.targets.moved(means))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .steps import ScaleObserved
+from .observed_steps import ScaleObserved
 
 
 @dataclass(frozen=True)

@@ -409,6 +409,7 @@ class StreamingSGPRegressor(SGPRegressor):
         | {"alpha_divergence": [Interval(Real, 0, 1, closed="both")], "n_latent": N_LATENT}
     )
     _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _mixes_by_sites, _mixable = False, "Gaussian noise"  # what `n_latent` may be given with
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from .drift import DriftCheck
 from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import run_recipe, store_batch, with_later_rows
-from .mixed_outputs import mixes_outputs
+from .mixed_outputs import learns_means, mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
 
@@ -80,10 +80,11 @@ class SVGPRegressor(SGPRegressor):
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
         which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
-        share strength, and a target that is NaN was not observed, in ``log_density``, too. The
-        noise must be Gaussian; for others write a row for each target, and its output as a
-        category. Later batches then change the posterior only. Where targets are NaN, centres are
-        learned (``normalize_y=True``).
+        share strength, and a target that is NaN was not observed, in ``log_density``, too, which is
+        joint over a row for Gaussian noise, else summed over its outputs. Likelihoods of noise that
+        differs from row to row are not there, nor is "auto": write a row for each target, and its
+        output as a category. Later batches then change the posterior only. Where targets are NaN,
+        centres are learned (``normalize_y=True``).
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -345,6 +346,10 @@ class SVGPRegressor(SGPRegressor):
 
     _parameter_constraints = REGRESSOR_CONSTRAINTS | ROWS_CONSTRAINTS | {"n_latent": N_LATENT}
 
+    # what `n_latent` may be given with
+    _mixes_by_sites = True
+    _mixable = "noise that is the same in all rows, or a likelihood without noise"
+
     log_marginal_likelihood = log_marginal_likelihood
 
     def __init__(
@@ -444,5 +449,5 @@ class SVGPRegressor(SGPRegressor):
         return {
             "ties_length_scales": True,
             "kernel_set": ONE if self.optimizer in STOCHASTIC else SMOOTH,
-            "learns_means": mixes_outputs(self) and self.normalize_y is True,
+            "learns_means": learns_means(self),
         }

@@ -60,6 +60,12 @@ class MixedPosterior:
         V = self.v_mean
         return -0.5 * (self.covariance_dots(Phi) + product(V, product(Phi, V), trans_a=True))
 
+    def expected_log_factor(self, q):
+        """Compute E of h^T v - v^T H v / 2 under another posterior; see `Posterior`."""
+        H, V = self.coupled.H, np.ascontiguousarray(q.v_mean.T)  # latent function by function
+        total = float(np.vdot(self.h, V) - 0.5 * np.vdot(V, (H @ V.ravel()).reshape(V.shape)))
+        return total - 0.5 * float(np.vdot(H, q.covariance.reshape(H.shape)))
+
     def gram_cotangent(self, C):
         """Return the bound's derivative in a sum of a a^T of outputs with this C, trace included.
 

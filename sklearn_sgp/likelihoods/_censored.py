@@ -245,14 +245,18 @@ def _limit(likelihood, name, n_outputs):
 def _repeated_ends(y, weight):
     """Return the smallest and the largest target of each output that two rows have, or infinity."""
     weight, ends = np.ones(len(y)) if weight is None else weight, []
-    for extreme, none in ((y.min(axis=0), -np.inf), (y.max(axis=0), np.inf)):
+    for extreme, none in (
+        (np.nanmin(y, axis=0), -np.inf),
+        (np.nanmax(y, axis=0), np.inf),
+    ):
         ends.append(np.where(weight @ (y == extreme) > 1.0, extreme, none))
     low, high = ends
     if not (np.isfinite(low) | np.isfinite(high)).all():
+        low, high = np.nanmin(y), np.nanmax(y)
         raise ValueError(
             "likelihood='censored' takes the smallest or the largest target as a limit, which two "
-            f"rows or more must have. Got targets from {y.min():g} to {y.max():g} with one row at "
-            "each end: give the limit, as Censored(lower=0.5), or take 'gaussian'."
+            f"rows or more must have. Got targets from {low:g} to {high:g} with one row at each "
+            "end: give the limit, as Censored(lower=0.5), or take 'gaussian'."
         )
     return low, high
 

@@ -17,16 +17,42 @@ class RegressionOffset:
         if self.offset is not None:
             self._check_offset(y.shape[1])
             return self
-        total = len(y) if weight is None else weight.sum()
-        offset = self._offset_of(np.average(y, axis=0, weights=weight), total)
-        return copy(self).set_params(offset=offset)
+        seen = ~np.isnan(y)
+        if seen.all():
+            total = len(y) if weight is None else weight.sum()
+            offset = self._offset_of(np.average(y, axis=0, weights=weight), total)
+            return copy(self).set_params(offset=offset)
+        weight = np.ones(len(y)) if weight is None else weight
+        offset = [
+            self._offset_of(np.average(y[own, p], weights=weight[own]), weight[own].sum())
+            for p, own in enumerate(seen.T)
+        ]
+        return copy(self).set_params(offset=np.array(offset))
 
-    def beside(self, known, weight):
+    def moved(self, means):
+        """Return the likelihood with more of the prior mean, (t,), in the offset."""
+        return copy(self).set_params(offset=self._offset + means)
+
+    def as_one_output(self, f):
+        """Return a likelihood for values (n, t) of all functions, and these by its own offset.
+
+        That of an observation's mean given the function, where outputs differ in nothing else.
+        """
+        one = self.for_output(0)
+        return one, f + (self._offset - np.ravel(one._offset)[0])
+
+    def beside(self, known, weight, seen=None):
         """Return the likelihood where known numbers (n,) are added to the function.
 
-        The offset, which suits the mean of the targets, is then less by as much as their mean.
+        The offset, which suits the mean of the targets, is then less by as much as their mean, for
+        each output that of the rows where it was observed, ``seen`` (n, t).
         """
-        return copy(self).set_params(offset=self._offset - self._mean_of(known, weight))
+        if seen is None or seen.all():
+            mean = self._mean_of(known, weight)
+        else:
+            weight = np.ones(len(known)) if weight is None else weight
+            mean = np.array([self._mean_of(known[own], weight[own]) for own in seen.T])
+        return copy(self).set_params(offset=self._offset - mean)
 
     @staticmethod
     def _mean_of(known, weight):

@@ -8,9 +8,10 @@ from .._linalg import copy_of, product
 from .._parallel import map_groups, shares_memory
 from ..factors.gradients import BlockGradient, GradientSums, noise_gradient, pull_back
 from ..factors.passes import computed
+from ..gp.posterior import Posterior
 
 
-def _whitened(group, kept, prior):
+def whitened(group, kept, prior):
     return computed(group, kept, lambda piece: prior.whitened(piece.X))
 
 
@@ -18,7 +19,7 @@ def information_group(group, kept, prior, lambda_1, lambda_2):
     """Sum the data parts (H_c, h_c) that sites make, over one group of rows."""
     m, n_latent = len(prior.Z), lambda_1.shape[1]
     H, h, lo = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent)), 0
-    for piece, A in _whitened(group, kept, prior):
+    for piece, A in whitened(group, kept, prior):
         hi = lo + len(piece)
         _add_sites(A, lambda_1[lo:hi], lambda_2[lo:hi], H, h)
         lo = hi
@@ -51,7 +52,7 @@ def pass_group(group, kept, q, likelihood, noise_variance, returns_sites=True):
     H, h = [np.zeros((m, m)) for _ in range(n_latent)], np.zeros((m, n_latent))
     value, log_noise, theta, sites = 0.0, 0.0, 0.0, []
     with np.errstate(over="ignore", invalid="ignore"):  # `site_pass` looks for these
-        for piece, A in _whitened(group, kept, prior):
+        for piece, A in whitened(group, kept, prior):
             mean = product(A, q.v_mean, trans_a=True)  # (n, C)
             unexplained = prior.kernel.diag(piece.X)
             la.column_dots(A, A, unexplained, -1.0)
@@ -97,7 +98,7 @@ def gradient_at_group(group, kept, q, with_inputs, likelihood, noise_variance):
 
 def _gradient_parts(group, kept, q, with_inputs, g, gamma):
     lo = 0
-    for piece, A in _whitened(group, kept, q.prior):
+    for piece, A in whitened(group, kept, q.prior):
         rows = slice(lo, lo + len(piece))
         lo += len(piece)
         A_bar = product(q.v_mean, np.ascontiguousarray(g[rows]), trans_b=True)  # (m, n)
@@ -120,3 +121,44 @@ def fill_caches(q, name, n_jobs):
     for precision in q.precisions:
         getattr(precision, name)
     q.v_mean  # noqa: B018
+
+
+class IndependentFunctions:
+    """Say how latent functions that are independent given the sites enter a pass.
+
+    Each has its own (H_c, h_c).
+    """
+
+    information_group = staticmethod(information_group)
+    equal_sites_group = staticmethod(equal_sites_group)
+    pass_group = staticmethod(pass_group)
+    gradient_group = staticmethod(gradient_group)
+    gradient_at_group = staticmethod(gradient_at_group)
+    fill_caches = staticmethod(fill_caches)
+
+    @staticmethod
+    def at_prior(prior, n_latent):
+        """Return q(u) before any data."""
+        return Posterior.at_prior(prior, n_latent, n_latent)
+
+    @staticmethod
+    def under(q, prior):
+        """Return q(u) under another prior, its data part held."""
+        return q.under(prior)
+
+    @staticmethod
+    def posterior(prior, parts):
+        """Return q(u) from the sums (H, h) of groups."""
+        H = [sum(each) for each in zip(*(H for H, _ in parts), strict=True)]
+        for H_c in H:
+            la.mirror(H_c)
+        with np.errstate(invalid="ignore"):  # infinities of both signs: a step that is not taken
+            return Posterior(prior, tuple(H), sum(h for _, h in parts))
+
+    @staticmethod
+    def largest_information(q):
+        """Return the largest trace of an H."""
+        return max(float(np.trace(H)) for H in q.H)
+
+
+INDEPENDENT = IndependentFunctions()

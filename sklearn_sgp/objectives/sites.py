@@ -14,19 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core import _linalg as la
 from .._linalg import NotPositiveDefiniteError
 from ..factors.gradients import GradientSums
 from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
-from .site_passes import (
-    equal_sites_group,
-    fill_caches,
-    gradient_at_group,
-    gradient_group,
-    information_group,
-    pass_group,
-)
+from .mixed_site_passes import MixedFunctions
+from .site_passes import INDEPENDENT
 
 _MAX_INNER = 30
 # Precisions of pseudo-sites to start from where sites cannot be held at the q(u) that was given.
@@ -68,6 +61,11 @@ class SitePass(NamedTuple):
     target: Posterior
 
 
+def functions_of(parameters):
+    """Return how latent functions enter the passes over rows, by what the parameters mix."""
+    return MixedFunctions.of(parameters) if parameters.mixes_outputs else INDEPENDENT
+
+
 class SiteProblem:
     """The bound as a function of q(u), at fixed kernel, noise and inducing inputs.
 
@@ -81,36 +79,41 @@ class SiteProblem:
         Length of the first step of `ascend`; afterwards that of the next.
     keep : bool
         Whether passes keep their blocks where these are small enough.
+    functions : IndependentFunctions or MixedFunctions
+        See `functions_of`.
     """
 
-    def __init__(self, prior, rows, likelihood, noise_variance, n_jobs=None, *, rho=1.0, keep=True):
-        self.prior, self.rows = prior, rows
+    def __init__(
+        self,
+        prior,
+        rows,
+        likelihood,
+        noise_variance,
+        n_jobs=None,
+        *,
+        rho=1.0,
+        keep=True,
+        functions=INDEPENDENT,
+    ):
+        self.prior, self.rows, self.functions = prior, rows, functions
         self.likelihood, self.noise_variance = likelihood, noise_variance
         self.pieces = Pieces.of_rows(rows, len(prior.Z) if keep else None, n_jobs)
         self.rho, self.missed = min(rho, likelihood.natural_step), 0.0
         prior.warm_cache()
 
-    def _summed(self, parts):
-        """Return the posterior of the sums (H, h) of groups."""
-        H = [sum(each) for each in zip(*(H for H, _ in parts), strict=True)]
-        for H_c in H:
-            la.mirror(H_c)
-        with np.errstate(invalid="ignore"):  # infinities of both signs: a step that is not taken
-            return Posterior(self.prior, tuple(H), sum(h for _, h in parts))
-
     def from_sites(self, lambda_1, lambda_2):
         """Return the q(u) that weighted sites (n, C) make."""
-        return self._summed(
-            self.pieces.map(information_group, self.prior, slices=(lambda_1, lambda_2))
-        )
+        information_group, slices = self.functions.information_group, (lambda_1, lambda_2)
+        parts = self.pieces.map(information_group, self.prior, slices=slices)
+        return self.functions.posterior(self.prior, parts)
 
     def site_pass(self, q):
         """Pass over all rows at some q(u); raise UnboundedSitesError where sites are not finite."""
         try:
-            fill_caches(q, "L_inv", self.pieces.n_jobs)
+            self.functions.fill_caches(q, "L_inv", self.pieces.n_jobs)
         except NotPositiveDefiniteError as error:
             raise self.unbounded(_NO_FACTOR) from error
-        in_memory = self.pieces.in_memory
+        in_memory, pass_group = self.pieces.in_memory, self.functions.pass_group
         parts = self.pieces.map(pass_group, q, self.likelihood, self.noise_variance, in_memory)
         arrays = [None] * 4
         if in_memory:
@@ -121,12 +124,12 @@ class SiteProblem:
             sum(part[1] for part in parts),
             sum(part[2] for part in parts),
             *arrays,
-            self._summed([part[4:] for part in parts]),
+            self.functions.posterior(self.prior, [part[4:] for part in parts]),
         )
         finite = (result.value, result.g, result.gamma) if in_memory else (result.value,)
         if not all(np.isfinite(part).all() for part in finite):
             raise self.unbounded(f"an expected log density of {result.value:g}")
-        information = max(float(np.trace(H)) for H in result.target.H)
+        information = self.functions.largest_information(result.target)
         if not information <= _LARGEST_INFORMATION:
             raise self.unbounded(f"a precision of {information:.0e} times the prior's")
         return result
@@ -231,8 +234,9 @@ class SiteProblem:
 
     def _narrow(self, precision, q, base):
         """Return q(u) with the mean of the prior, or of the base, and less variance at the rows."""
-        parts = self.pieces.map(equal_sites_group, self.prior, q.h.shape[1], precision)
-        q = self._summed(parts)
+        functions = self.functions
+        parts = self.pieces.map(functions.equal_sites_group, self.prior, q.h.shape[1], precision)
+        q = functions.posterior(self.prior, parts)
         return q if base is None else q.joined(base)
 
     def _step(self, q, sites, base):
@@ -245,13 +249,14 @@ class SiteProblem:
 
     def gradient_sums(self, q, sites, with_inputs=True):
         """Return the rows' part of the derivatives in all parameters, q(u) held when whitened."""
-        fill_caches(q, "covariance_change", self.pieces.n_jobs)
+        functions = self.functions
+        functions.fill_caches(q, "covariance_change", self.pieces.n_jobs)
         if self.pieces.in_memory:
             slices = sites.g, sites.gamma
-            parts = self.pieces.map(gradient_group, q, with_inputs, slices=slices)
+            parts = self.pieces.map(functions.gradient_group, q, with_inputs, slices=slices)
         else:
             model = self.likelihood, self.noise_variance
-            parts = self.pieces.map(gradient_at_group, q, with_inputs, *model)
+            parts = self.pieces.map(functions.gradient_at_group, q, with_inputs, *model)
         sums = GradientSums.total(parts)
         sums.log_noise = sites.log_noise
         if np.ndim(sites.theta):
@@ -336,12 +341,12 @@ class SiteBound:
     def _begun(self, parameters, prior, start, base):
         """Return the problem of some parameters and where its steps begin."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
-        problem = SiteProblem(
-            prior, self.rows, likelihood, parameters.noise_variance, self.n_jobs, rho=self.rho
-        )
+        functions = functions_of(parameters)
+        model, options = (likelihood, parameters.noise_variance, self.n_jobs), {"rho": self.rho}
+        problem = SiteProblem(prior, self.rows, *model, **options, functions=functions)
         if self.sites is not None:
             q = problem.from_sites(*self.sites)
             return problem, q if base is None else q.joined(base)
         if start is not None:
             return problem, start
-        return problem, Posterior.at_prior(prior, self.n_latent, self.n_latent)
+        return problem, functions.at_prior(prior, self.n_latent)

@@ -182,7 +182,7 @@ class PredictiveDistribution:
         all at 0 and below on the scale of the warp. There this is the log of it, and below 0 -inf.
 
         The sum over the outputs of a row is what `log_density` of the regressor returns, but with
-        ``n_latent``, where that is joint and these are marginal.
+        ``n_latent`` and Gaussian noise, where that is joint and these are marginal.
 
         Parameters
         ----------

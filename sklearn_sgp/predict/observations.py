@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_consistent_length
 from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import in_chunks
 from ..data.checks import check_array
+from ..data.observed_outputs import log_predictive_density
 from .base import Predictor
+from .between_outputs import log_normal, of_observations
 from .distribution import PredictiveDistribution
 from .explanations import slopes, terms
 from .multi_output import MixedOutputs
@@ -19,9 +21,6 @@ from .unforeseen import AveragesUnforeseen, Unforeseen
 
 # Numbers in the covariances between outputs that are held at a time.
 _MOST_COVARIANCES = 1 << 21
-# Least eigenvalue of correlations. Functions that outputs share may be so much larger than their
-# noise that no number holds both.
-_LEAST_EIGENVALUE = 1e-15
 
 # ---- The mean that is told: a mean under a warp can rest on the tail of the warp beyond the data,
 # and noise that was chosen by density may cost squares (docs/theory.md, eq. 89).
@@ -355,18 +354,23 @@ class MixedObservations(Observations):
         covariance = covariance * np.outer(targets.scale, targets.scale)
         if targets.ndim == 1:
             covariance = covariance[:, :, 0, 0]
+        if not self.likelihood.identity_mean:  # what is predicted is an observation
+            return self.mean(inputs), covariance
         return targets.mean_in_units(mean), covariance
 
     def _joint(self, inputs, include_noise):
         """Return means (n, t) and covariances (n, n, t, t) of observations, scaled."""
         mean, covariance = self.predictor.full_joint(inputs)
-        rows, outputs = np.arange(len(mean))[:, None], np.arange(mean.shape[1])
+        mean = inputs.shifted(mean)
         if include_noise:
-            covariance[rows, rows, outputs, outputs] += self.noise_variance
+            covariance = of_observations(self.likelihood, mean, covariance, self.noise_variance)
         return mean, covariance
 
     def log_density(self, inputs, y, resolution=0.0):
-        """Return the log density of those outputs of each row that are not NaN, (n,)."""
+        """Return the log density of those outputs of each row that are not NaN, (n,).
+
+        It is joint for Gaussian noise, else the sum over the outputs.
+        """
         if np.any(resolution):
             raise ValueError(
                 "resolution must be 0 where outputs mix latent functions (n_latent), since their "
@@ -376,23 +380,35 @@ class MixedObservations(Observations):
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )
         check_consistent_length(inputs.X, y)
-        y = (self.targets.columns(y) - self.targets.mean) / self.targets.scale
+        y = self.targets.columns(y)
+        if not self.likelihood.conjugate:
+            return self._sum_of_densities(inputs, y)
+        y = (y - self.targets.mean) / self.targets.scale
         size = max(1, _MOST_COVARIANCES // y.shape[1] ** 2)
         pieces = (slice(lo, lo + size) for lo in range(0, len(y), size))
         return np.concatenate([self._log_density(inputs.select(i), y[i]) for i in pieces])
+
+    def _sum_of_densities(self, inputs, y):
+        moments, noise = self._moments(inputs), self.noise_at(inputs)
+        log_p = log_predictive_density(self._marginal, self.targets.scaled(y), *moments, noise)
+        return log_p + np.where(np.isnan(y), 0.0, self.targets.log_slope(y)).sum(axis=1)
 
     def _log_density(self, inputs, y):
         mean, covariance = self.predictor.across_outputs(inputs, self.n_jobs)
         outputs = np.arange(mean.shape[1])
         covariance[:, outputs, outputs] += self.noise_variance
-        return _log_normal(y - mean, covariance, self.targets.scale)
+        return log_normal(y - mean, covariance, self.targets.scale)
 
     def _joint_draws(self, inputs, n_samples, rng, include_noise):
-        mean, covariance = self._joint(inputs, include_noise)
+        likelihood = self.likelihood
+        mean, covariance = self._joint(inputs, include_noise and likelihood.conjugate)
         n, t = mean.shape
         root = _joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
         normal = rng.standard_normal((n * t, n_samples))
-        return mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
+        draws = mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
+        if include_noise and not likelihood.conjugate:
+            return likelihood.draw(draws, self.noise_at(inputs), rng)
+        return draws
 
 
 def _joint_root(covariance):
@@ -415,22 +431,3 @@ def _joint_root(covariance):
         f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
         "from it. Got one that is not, to rounding: draw fewer rows at a time."
     )
-
-
-def _log_normal(residual, covariance, scale):
-    """Return log densities of the outputs that were observed, (n,), rows of one pattern at once."""
-    log_p, seen = np.zeros(len(residual)), ~np.isnan(residual)
-    patterns, own = np.unique(seen, axis=0, return_inverse=True)
-    for k, pattern in enumerate(patterns):
-        rows, places = np.flatnonzero(own.ravel() == k), np.flatnonzero(pattern)
-        if not len(places):
-            continue  # nothing was observed, with density 1
-        block = covariance[np.ix_(rows, places, places)]
-        std = np.sqrt(np.diagonal(block, axis1=1, axis2=2))
-        variance, axes = np.linalg.eigh(block / (std[:, :, None] * std[:, None, :]))
-        variance = np.maximum(variance, _LEAST_EIGENVALUE)
-        along = np.einsum("npk,np->nk", axes, residual[np.ix_(rows, places)] / std)
-        square = (along**2 / variance).sum(axis=1)
-        log_det = np.log(variance).sum(axis=1) + 2.0 * np.log(std * scale[places]).sum(axis=1)
-        log_p[rows] = -0.5 * (square + log_det + len(places) * np.log(2.0 * np.pi))
-    return log_p

@@ -123,7 +123,7 @@ def test_rows_with_gaps_are_merged():
     nan = np.nan
     X = np.ones((7, 1))
     y = np.array([[1, nan], [0, 2], [nan, 2], [1, nan], [1, 0], [nan, 2], [nan, 2.0]])
-    found, targets, weight, places = merge_observed(X, y, np.arange(7.0))
+    found, targets, weight, _, places = merge_observed(X, y, np.arange(7.0))
     assert_array_equal(targets[places], y[1:])
     assert len(found) == len(targets) == 4
     assert_array_equal(weight[places], [1, 13, 3, 4, 13, 13])

@@ -29,6 +29,7 @@ ESTIMATORS = [
     SVGPRegressor(normalize_y="warped", **QUICK),
     SVGPRegressor(n_latent=1, n_inducing=20, **QUICK),
     SVGPRegressor(RBF(), n_latent=1, n_inducing=20, **QUICK),
+    SVGPRegressor(n_latent=1, likelihood="student_t", n_inducing=10, **QUICK),
     StreamingSGPRegressor(n_latent=1, n_inducing=20, **QUICK),
     # L-BFGS on a subset and on all rows, in several stages, on the few rows of the checks
     SVGPRegressor(n_inducing=10, init_size=10, batch_size=16, **QUICK),

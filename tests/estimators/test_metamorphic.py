@@ -66,6 +66,9 @@ for name, make in REGRESSORS.items():
     CASES[f"{name} categories"] = of(make, "categories", categorical_features=[2], **more)
     if name != "vif":
         CASES[f"{name} n_latent"] = of(make, "outputs", n_latent=2, **more)
+    if name == "svgp":
+        tails = {"likelihood": "student_t", "n_latent": 2}
+        CASES[f"{name} n_latent student_t"] = of(make, "outputs", **tails)
         CASES[f"{name} poisson"] = of(make, "counts", likelihood="poisson", **more)
 for model in ("pic", "lma", "pitc", "fitc", "fic", "vfe", "dtc", "sor"):
     CASES[model] = of(AnytimeSGPRegressor, "numbers", model=model, block_size=60)

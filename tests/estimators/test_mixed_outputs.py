@@ -21,7 +21,7 @@ from sklearn_sgp.objectives.multi_output import (
     noise_of_outputs,
     optimal_coregionalised,
 )
-from sklearn_sgp.predict import observations
+from sklearn_sgp.predict import between_outputs, observations
 
 MIXING = np.array([[1.0, 0.3], [0.8, -0.5], [-0.2, 1.0]])
 SCALE, CENTRE, NOISE = np.array([1.0, 20.0, 0.1]), np.array([0.0, 100.0, 3.0]), 0.2
@@ -152,11 +152,11 @@ def test_log_density_is_joint_over_what_was_observed(data, model):
 def test_log_density_where_no_number_holds_function_and_noise():
     """Of two outputs with one function 1e20 times as large as the noise: what rounding leaves."""
     away, covariance = np.ones((1, 2)), 1e20 * np.ones((1, 2, 2))
-    log_p = observations._log_normal(away, covariance, np.ones(2))
+    log_p = between_outputs.log_normal(away, covariance, np.ones(2))
     # the difference of the outputs is 0, its variance what rounding hides of the sum's
-    variances = 1e20 * np.array([2.0, observations._LEAST_EIGENVALUE])
+    variances = 1e20 * np.array([2.0, between_outputs._LEAST_EIGENVALUE])
     assert_allclose(log_p, -0.5 * (1e-20 + np.log(2.0 * np.pi * variances).sum()))
-    alone = observations._log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
+    alone = between_outputs.log_normal(away[:, :1], covariance[:, :1, :1], np.ones(1))
     assert_allclose(alone, -0.5 * (1e-20 + np.log(2.0 * np.pi * 1e20)))
 
 
@@ -297,8 +297,8 @@ def test_outputs_without_correlation_are_both_learned():
     ("parameters", "message"),
     [
         ({"n_latent": 4}, "at most the number of outputs.*n_latent=4 for 3"),
-        ({"likelihood": "student_t"}, "not Gaussian noise: write a row for each target"),
-        ({"likelihood": "auto"}, "not Gaussian noise"),
+        ({"likelihood": "heteroscedastic"}, "differs from row to row.*: write a row for each"),
+        ({"likelihood": "auto"}, "likelihood='auto', which differs from row to row, or may"),
         ({"normalize_y": "warped"}, "transforms targets"),
         ({"optimizer": "adam"}, "optimizer='adam'"),
     ],

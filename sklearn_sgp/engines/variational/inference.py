@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from ...data.observed_outputs import expected_log_density
 from ...factors.passes import Pieces
 from ...factors.row_sums import row_sums
 from ...gp.coordinates import DIRECT_GRADIENT_LIMIT, Separate, Whitened, choose_coordinates
@@ -19,7 +20,7 @@ from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales
 from ...objectives.collapsed import collapsed_bound, collapsed_value, optimal_q
 from ...objectives.rounding import gradient_limit
-from ...objectives.sites import SiteBound, SiteProblem
+from ...objectives.sites import SiteBound, SiteProblem, functions_of
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
 from ...optimize.input_units import with_input_units
 from ...predict.inducing import InducingPoints
@@ -243,29 +244,34 @@ class SiteInference(RowInference):
 
     def knowing(self, known):
         """Return an inference whose iterations begin at another q(u)."""
-        return SiteInference(self.likelihood, self.n_latent, self.tol, known)
+        return type(self)(self.likelihood, self.n_latent, self.tol, known)
 
     selection_score = ConjugateInference.selection_score
 
-    def _first(self, prior, rows):
+    def _at_prior(self, prior, parameters):
+        return functions_of(parameters).at_prior(prior, self.n_latent)
+
+    def _first(self, prior, parameters, rows):
         if self.known is None:
-            return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+            return self._at_prior(prior, parameters)
         q, weight = self.known
-        return q.under(prior).scaled(rows.total_weight / weight)
+        return functions_of(parameters).under(q, prior).scaled(rows.total_weight / weight)
 
     def densities(self, prior, parameters, rows, others, n_jobs):
         """Return expected log densities, which every likelihood has, under the known q(u)."""
         X, likelihood = np.asarray(others.X, dtype=np.float64), self.likelihood
-        mean, variance = self._first(prior, rows).mean_variance(X)
+        mean, variance = self._first(prior, parameters, rows).mean_variance(X)
         mean = others.shifted(mean)
+        if parameters.has_means:
+            mean = mean + parameters.means
         likelihood = likelihood.with_theta(parameters.likelihood_theta)
         moments = mean, np.broadcast_to(variance, mean.shape), parameters.noise_variance
-        return likelihood.expected_log_density(others.targets, *moments).value
+        return expected_log_density(likelihood, others.targets, *moments).value
 
     def _problem(self, prior, parameters, rows, n_jobs, keep=True):
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
-        s2 = parameters.noise_variance
-        return SiteProblem(prior, rows, likelihood, s2, n_jobs, keep=keep)
+        s2, options = parameters.noise_variance, {"functions": functions_of(parameters)}
+        return SiteProblem(prior, rows, likelihood, s2, n_jobs, keep=keep, **options)
 
     def objective(self, space, parameters, rows, delta, has_learned, n_jobs, deadline):
         weight, with_inputs = rows.total_weight, space.learns("Z")
@@ -279,7 +285,7 @@ class SiteInference(RowInference):
             deadline=deadline,
         )
         prior = Prior.build(parameters.kernel, parameters.Z, delta)
-        last = self._first(prior, rows)
+        last = self._first(prior, parameters, rows)
         units = with_input_units(space)
         if has_learned and with_inputs:
             last = bound.at(parameters, prior, last)[1]
@@ -289,7 +295,9 @@ class SiteInference(RowInference):
         def objective(candidate):
             nonlocal best, known, last
             prior = Prior.build(candidate.kernel, candidate.Z, delta)
-            problem, q, result, value = bound.at(candidate, prior, last.under(prior))
+            problem, q, result, value = bound.at(
+                candidate, prior, functions_of(candidate).under(last, prior)
+            )
             sums = problem.gradient_sums(q, result, with_inputs)
             if value > best:  # that of a trial point may be far off where the run ends
                 best, known = value, (q, weight)
@@ -300,17 +308,17 @@ class SiteInference(RowInference):
 
     def pass_task(self, prior, parameters, rows, sample, n_jobs):
         problem = self._problem(prior, parameters, sample, n_jobs, keep=False)
-        start = problem.ascend(self._first(prior, sample), np.inf, max_iter=1)[0]
+        start = problem.ascend(self._first(prior, parameters, sample), np.inf, max_iter=1)[0]
         return lambda: problem.site_pass(start), _SITE_PASSES
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
         problem = self._problem(prior, parameters, rows, n_jobs)
         tol, deadline = FINAL_TOL * rows.total_weight, time.perf_counter() + seconds
-        q, _, bound = problem.ascend(self._first(prior, rows), tol, seconds=seconds)
+        q, _, bound = problem.ascend(self._first(prior, parameters, rows), tol, seconds=seconds)
         if problem.missed > INNER_TOL * rows.total_weight and self.known is not None:
             # the known q(u) may be far off under parameters that moved, the prior is not; from both
             # takes a third of a fit of ten classes, 5,000 rows
-            begin = Posterior.at_prior(prior, self.n_latent, self.n_latent)
+            begin = self._at_prior(prior, parameters)
             again = self._problem(prior, parameters, rows, n_jobs)
             other, _, value = again.ascend(begin, tol, seconds=deadline - time.perf_counter())
             q, bound = (other, value) if value > bound else (q, bound)
@@ -319,7 +327,7 @@ class SiteInference(RowInference):
     # ---- Minibatches
 
     def first_q(self, prior, parameters, rows, settings):
-        return Posterior.at_prior(prior, self.n_latent, self.n_latent)
+        return self._at_prior(prior, parameters)
 
     def under(self, q, prior, parameters, rows, settings):
         return q.under(prior)

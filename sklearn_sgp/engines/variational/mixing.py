@@ -1,6 +1,7 @@
 """Where the mixing of latent functions starts."""
 
 import numpy as np
+from scipy.special import ndtri
 
 from ...data.rows import each_weight
 
@@ -17,7 +18,7 @@ _SMALL = 0.05
 _MOST_ITERATIONS, _SMALLEST_CHANGE, _LEAST_NOISE = 200, 1e-3, 1e-3
 
 
-def starting_mixing(rows, n_latent, size=1.0):
+def starting_mixing(rows, n_latent, size=1.0, by_rank=False):
     """Find W from the principal components of the outputs, shape (t, n_latent).
 
     Complete targets have them in the eigenvectors of their correlations. Correlations of pairs of
@@ -32,9 +33,12 @@ def starting_mixing(rows, n_latent, size=1.0):
         Targets that are NaN are not there.
     size : float or ndarray of shape (t, 1)
         Root mean squares of the scaled targets.
+    by_rank : bool
+        Whether targets count by their ranks alone, as they may be skewed, or far off.
     """
     sample = rows.fixed_subset(_MIXING_ROWS)
-    sample = _Observed(sample.targets / np.ravel(size), sample.weight)
+    targets, weight = sample.targets / np.ravel(size), sample.weight
+    sample = _Observed(normal_scores(targets, weight) if by_rank else targets, weight)
     W, varies = sample.starting_mixing(n_latent), sample.varies
     if sample.has_gaps:
         vector, value, _ = np.linalg.svd(sample.components(W), full_matrices=False)
@@ -44,6 +48,22 @@ def starting_mixing(rows, n_latent, size=1.0):
     left_out = np.flatnonzero(varies & (np.abs(W).max(axis=1) < _SMALL))
     W[left_out, np.arange(len(left_out)) % n_latent] = _SMALL
     return W * size
+
+
+def normal_scores(y, weight):
+    """Return the normal quantiles that the ranks of targets (n, t) have; NaN stays.
+
+    Equal ones have the middle of their ranks, 0 where an output has one value alone.
+    """
+    scores, weight = np.full(y.shape, np.nan), each_weight(weight, len(y))
+    for p, column in enumerate(y.T):
+        seen = ~np.isnan(column)
+        _, own = np.unique(column[seen], return_inverse=True)
+        own = own.ravel()
+        mass = np.bincount(own, weights=weight[seen])
+        below = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+        scores[seen, p] = ndtri(below)[own]
+    return scores
 
 
 class _Observed:

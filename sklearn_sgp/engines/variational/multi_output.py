@@ -11,7 +11,20 @@ from ...objectives.multi_output import (
 )
 from ...predict.multi_output import MixedOutputs
 from .base import Added
-from .inference import ClosedForm, ConjugateInference, in_measured_units, nothing_known
+from .inference import (
+    ClosedForm,
+    ConjugateInference,
+    SiteInference,
+    in_measured_units,
+    nothing_known,
+)
+
+
+def mixed_inference_for(likelihood, n_latent):
+    """Return the inference of outputs that mix so many latent functions."""
+    if likelihood.conjugate:
+        return CoregionalisedInference()
+    return MixedSiteInference(likelihood, n_latent)
 
 
 class CoregionalisedInference(ClosedForm):
@@ -68,6 +81,15 @@ class CoregionalisedInference(ClosedForm):
         scalars = OutputScalars.of(rows, sums, patterns)
         s2 = noise_of_outputs(parameters)
         return coregionalised_estimate(posterior, sums, scalars, patterns, s2, scale)
+
+
+class MixedSiteInference(SiteInference):
+    """The `Inference` of any other likelihood: a site for each target that was observed."""
+
+    @staticmethod
+    def predictor(posterior, noise_variance):
+        """Return the predictor of a posterior."""
+        return MixedOutputs(posterior, noise_variance)
 
 
 def _optimal(prior, parameters, rows, n_jobs):

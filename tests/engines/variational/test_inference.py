@@ -259,7 +259,7 @@ def test_iterations_begin_where_they_were_left():
     prior = prior_of(parameters)
     q, _, _ = inference.posterior(prior, parameters, rows, None, np.inf)
     inference = inference.knowing((q, rows.total_weight))
-    first = inference._first(prior, rows.select(slice(30)))
+    first = inference._first(prior, parameters, rows.select(slice(30)))
     assert_allclose(first.H[0], 0.5 * q.H[0])
     assert_allclose(first.h, 0.5 * q.h)
     again, _, _ = inference.posterior(prior, parameters, rows, None, np.inf)
