@@ -13,7 +13,7 @@ from ..kernels._features import are_features
 from .prior import Prior
 
 MAX_JITTER = 1e-3
-_LEAST_JITTER = 1e-12  # after none at all
+_LEAST_JITTER = 1e-12  # after none at all, or where the noise is below rounding
 # Least rung of a ladder that begins below it, as where noise is a billionth of the kernel's
 # variance or less: rounding is as large. With 1e-12 the jitter came to 100 times the noise, and
 # four of nine fits of smooth functions to bounds that were 3,900 to 12,000 nats too low.
@@ -33,8 +33,9 @@ class SingularCovarianceError(NotPositiveDefiniteError, ValueError):
 
 
 def _next(rung):
-    """Return the next rung; no jitter at all is followed by some."""
-    return max(10.0 * rung, _LEAST_RUNG) if rung else _LEAST_JITTER
+    """Return the next rung. One that is no share of a noise above rounding is followed by some."""
+    is_above = rung >= _SHARE_OF_NOISE * np.finfo(float).eps
+    return max(10.0 * rung, _LEAST_RUNG) if is_above else _LEAST_JITTER
 
 
 def factorise_with_jitter(kernel, Z, jitter, noise_variance=np.inf):
