@@ -63,7 +63,7 @@ def test_the_first_rows_of_a_stream_do_not_decide_for_those_to_come():
         spreads.append(max(np.ptp(factor[:, 0]) for factor in factors_of(model)))
     assert spreads[0] == 0.0 < spreads[1]
     assert np.sqrt(np.mean((model.predict(X[800:]) - f[800:]) ** 2)) < 0.3
-    labels = StreamingSGPClassifier(categorical_features=[1], n_inducing=5, max_iter=1)
+    labels = StreamingSGPClassifier(categorical_features=[1], n_inducing=20, max_iter=5)
     labels.partial_fit(X[:120], f[:120] > 0.0, classes=[False, True])
     assert all(np.ptp(factor[:, 0]) == 0.0 for factor in factors_of(labels))
     labels.partial_fit(X[120:500], f[120:500] > 0.0)

@@ -96,5 +96,6 @@ def test_settings_of_classes_are_told(table):
     assert {float(entry["candidate"]) for entry in entries} >= {0.1, 0.01}
     (taken,) = (entry["candidate"] for entry in entries if entry["taken"])
     assert float(taken) == model.alpha_epsilon_
+    X, labels = np.vstack([X, X + 0.01]), np.tile(labels, 2)  # fewer rows have the bound of labels
     softmax = SVGPClassifier(n_inducing=10, max_iter=20, random_state=0).fit(X, labels)
     assert "variance, powers of 4" in about(softmax)
