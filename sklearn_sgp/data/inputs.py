@@ -196,7 +196,7 @@ class InputFormat:
         given, waits = self.coded(X)
         try:
             X = validate(given, ensure_all_finite=self.all_finite)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             explain(given, error, self.apart)
             raise
         return X, waits, getattr(given, "columns", None)

@@ -1,6 +1,7 @@
 """What in X cannot be read as numbers: dates, strings, missing and huge values, by their column."""
 
 import datetime
+import numbers
 
 import numpy as np
 
@@ -74,16 +75,22 @@ def explain(X, error, apart=()):
     _explain_tables(X, error)
     if "could not convert string" in text or "Cannot cast" in text:  # pandas casts categories
         _explain_strings(X, error, apart)
-    elif any(words in text for words in _OF_THINGS):
+    elif any(words in text for words in OF_THINGS):
+        _explain_absent(X, error, apart)
         _explain_things(X, error, apart)
     elif "Input X contains NaN" in text:
         _explain_entries(X, error, apart, np.isnan, "NaN", _OF_MISSING)
-    elif "Input X contains infinity" in text:
+    elif "Input X contains infinity" in text or isinstance(error, OverflowError):
         _explain_entries(X, error, apart, np.isinf, "infinity or a value too large", _OF_INFINITE)
 
 
 # What numpy and scikit-learn say of entries that are lists, dictionaries, or complex.
-_OF_THINGS = ("array element with a sequence", "float() argument must be", "Complex data")
+OF_THINGS = (
+    "array element with a sequence",
+    "could not convert string to float",  # bytes
+    "float() argument must be",
+    "Complex data",
+)
 _OF_MISSING = (
     "fill them by a pipeline, make_pipeline(SimpleImputer(add_indicator=True), model), or leave "
     "these rows out"
@@ -134,6 +141,7 @@ def _explain_tables(X, error):
             "drop what is there twice, or pass an array."
         ) from error
     is_of_rows = isinstance(X, list) and bool(X) and isinstance(X[0], dict)
+    is_of_rows = is_of_rows or isinstance(X, dict)
     if is_of_rows or getattr(getattr(X, "dtype", None), "names", None):
         kind = "dictionaries" if is_of_rows else "records"
         raise ValueError(
@@ -141,27 +149,67 @@ def _explain_tables(X, error):
         ) from error
 
 
+def _explain_absent(X, error, apart):
+    """Name the columns of objects among which is pandas' NA, which numpy does not read."""
+    found = [
+        column_label(X, k, apart)
+        for k, values in _columns(X)
+        if values.dtype.kind == "O" and any(type(value).__name__ == "NAType" for value in values)
+    ]
+    if found and "NAType" in str(error):
+        raise EntriesError(
+            f"{first_words(error)}. X must hold numbers, and NaN where a value is missing. Got "
+            f"pandas.NA among objects in {_listed(found)}: pass X.convert_dtypes(), or write NaN "
+            "there."
+        ) from error
+
+
 def _explain_things(X, error, apart):
     """Name the columns of entries that are no numbers and no words, and what they are."""
     found = []
     for k, values in _columns(X):
-        wrong = {type(value).__name__ for value in values.tolist() if not _is_entry(value)}
+        wrong = {type(value).__name__ for value in values.tolist() if not is_entry(value)}
         found += [f"{column_label(X, k, apart)} (of type {sorted(wrong)[0]})"] if wrong else []
     if found:
         raise EntriesError(
-            f"{_first_words(error)}. X must hold one number, or word, in each entry. Got other "
+            f"{first_words(error)}. X must hold one number, or word, in each entry. Got other "
             f"things in {_listed(found)}: make columns of numbers of their parts, or drop them."
         ) from error
 
 
-def _is_entry(value):
+def is_entry(value):
+    """Tell if a value is a number, a word or missing."""
+    return isinstance(value, str) or is_number(value) or is_absent(value)
+
+
+def is_number(value):
+    """Tell if a value is a number, or a word that is read as one; complex numbers are none."""
+    if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
+        return False
     try:
-        return is_missing(value) or isinstance(value, str) or float(value) is not None
+        as_float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def as_float(value):
+    """Return a value as a float, infinity where a whole number is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+
+
+def is_absent(value):
+    """Tell if a value is missing; things that cannot be compared are not."""
+    try:
+        return is_missing(value)
     except (TypeError, ValueError):
         return False
 
 
-def _first_words(error):
+def first_words(error):
     """Return the first line of what an error says, without its full stop."""
     return str(error).partition("\n")[0].rstrip(".")
 
@@ -209,7 +257,7 @@ def _as_objects(X):
 def _as_numbers(values):
     if values.dtype.kind != "O":
         return np.asarray(values, dtype=np.float64)
-    return np.array([np.nan if is_missing(value) else float(value) for value in values])
+    return np.array([np.nan if is_missing(value) else as_float(value) for value in values])
 
 
 def _are_numbers(values):
@@ -230,12 +278,16 @@ def _kinds(X, apart):
             yield column_label(X, k, apart), kind
         return
     if hasattr(X, "dtype") and getattr(X.dtype, "kind", "f") in "iufbcUSV":
+        if _is_of_dates(X.dtype):  # a column of polars, whose types have no kind
+            yield "", str(X.dtype)
         return
     values = X if hasattr(X, "dtype") else _as_objects(X)
     if values is None:
         return
     if _is_of_dates(values.dtype):
         yield "", str(values.dtype)
+    elif values.ndim == 1:
+        yield "", _date_among(values)
     elif values.ndim == 2:
         for k in range(values.shape[1]):
             yield column_label(X, k, apart), _date_among(values[:, k])

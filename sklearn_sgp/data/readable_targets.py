@@ -4,7 +4,18 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .checks import is_missing
+from .readable import (
+    OF_THINGS,
+    EntriesError,
+    as_float,
+    first_words,
+    is_absent,
+    is_entry,
+    is_number,
+)
+
+# What scikit-learn, pandas and numpy say of targets that are missing.
+_OF_MISSING = ("NaN", "NA is ambiguous", "NAType")
 
 
 @contextmanager
@@ -12,7 +23,7 @@ def readable_targets(y):
     """Let an error on reading y say what `explain_targets` knows."""
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         explain_targets(y, error)
         raise
 
@@ -31,25 +42,36 @@ def explain_targets(y, error):
     ValueError
         That says what came, and what to do.
     """
+    names = [str(name) for name in getattr(y, "columns", ())]
+    if len(set(names)) < len(names) and "unique" in str(error):
+        raise ValueError(
+            "Columns of y must have names of their own. Got "
+            f"{sorted({name for name in names if names.count(name) > 1})} more than once: rename "
+            "them, or pass an array."
+        ) from error
     values = _values(y)
-    if values is None:
-        return
-    is_word = [isinstance(value, str) and not _is_number(value) for value in values]
+    things = [value for value in values if not is_entry(value)]
+    if things and any(words in str(error) for words in OF_THINGS):
+        raise EntriesError(
+            f"{first_words(error)}. y must hold one number for each row and output. Got "
+            f"{type(things[0]).__name__}: make a number, or a column of y for each of several."
+        ) from error
+    is_word = [isinstance(value, str) and not is_number(value) for value in values]
     if any(is_word):
         raise ValueError(
-            f"y must hold numbers. Got {values[is_word.index(True)]!r}, a word (could not convert "
-            "string to float): take a classifier, such as SVGPClassifier, for classes, or make "
-            "numbers of it (pandas.to_numeric)."
+            f"y must hold numbers. Got {str(values[is_word.index(True)])!r}, a word (could not "
+            "convert string to float): take a classifier, such as SVGPClassifier, for classes, or "
+            "make numbers of it (pandas.to_numeric)."
         ) from error
-    missing = sum(is_missing(value) or str(value).lower() == "nan" for value in values)
-    if missing and ("NaN" in str(error) or "NA is ambiguous" in str(error)):
+    missing = sum(_is_nan(value) for value in values)
+    if missing and any(words in str(error) for words in _OF_MISSING):
         raise ValueError(
             f"Input y contains NaN ({missing} of {len(values)} values): leave such rows out, as "
             "X[known] and y[known] with known = ~pandas.isna(y). With n_latent single outputs of a "
             "row may be missing."
         ) from error
-    infinite = 0 if missing else int(np.isinf(np.array([float(value) for value in values])).sum())
-    if infinite and "infinity" in str(error):
+    infinite = sum(np.isinf(as_float(value)) for value in values if not _is_nan(value))
+    if infinite and ("infinity" in str(error) or isinstance(error, OverflowError)):
         raise ValueError(
             f"Input y contains infinity or a value too large ({infinite} of {len(values)} values): "
             "leave such rows out, or replace the values by finite ones; likelihood='censored' "
@@ -58,25 +80,12 @@ def explain_targets(y, error):
 
 
 def _values(y):
-    """Return targets as a list, or None where they are no sequence of numbers and words."""
+    """Return targets as a list of numbers, words and other things."""
     try:
-        values = np.asarray(y, dtype=object).ravel().tolist()
+        return np.asarray(y, dtype=object).ravel().tolist()
     except (TypeError, ValueError):
-        return None
-    known = (value for value in values if not isinstance(value, str))
-    return values if all(_is_number(value) or _is_absent(value) for value in known) else None
+        return []
 
 
-def _is_number(value):
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _is_absent(value):
-    try:
-        return is_missing(value)
-    except (TypeError, ValueError):
-        return False
+def _is_nan(value):
+    return is_absent(value) or str(value).lower() == "nan"

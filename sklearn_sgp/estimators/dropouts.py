@@ -48,7 +48,8 @@ def _shape(table):
 
 def present_rows(estimator, X, y, sample_weight, *, reset):
     """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
-    y = _without_words(y)
+    with readable_targets(y):
+        y = _without_words(y)
     missing = _missing(estimator, y)
     if missing is None:
         return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0)
@@ -92,11 +93,11 @@ def _without_words(y):
 
 def _missing(estimator, y):
     """Return which targets are NaN, (n, t), or None for none, and for what the checks refuse."""
-    y = np.asarray(y)
+    given, y = y, np.asarray(y)
     if not y.ndim or y.dtype.kind not in "Of":
         return None
     if y.dtype.kind == "O":
-        refuse_dates(y.reshape(len(y), -1), name="y")  # NaT is not NaN
+        refuse_dates(given, name="y")  # NaT is not NaN
         if not mixes_outputs(estimator):
             _refuse_none(y)
     try:
@@ -126,6 +127,7 @@ def _with_gaps(estimator, X, y, sample_weight, reset):
             "fit a stream for each output."
         )
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
+    refuse_dates(y, name="y")
     with readable_targets(y):
         y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
     return inputs, y, checked_weight(estimator, sample_weight, inputs.X)

@@ -68,7 +68,7 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
             X, y = check_X_y(coded, y, estimator=estimator, **options)
         if check_y.get("y_numeric") and y.dtype.kind in "US":
             y = y.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         explain(coded, error, estimator._format.apart)
         if check_y.get("y_numeric"):
             explain_targets(y, error)

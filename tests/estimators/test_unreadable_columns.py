@@ -196,6 +196,19 @@ OTHER_THINGS = {  # tables with what is no number and no word, and what the erro
     "lists": (lambda X: X.assign(when=[[1.0, 2.0]] * N), r"column 'when' \(of type list\): make"),
     "dictionaries": (lambda X: X.assign(when=[{"a": 1}] * N), r"'when' \(of type dict\): make"),
     "complex numbers": (lambda X: X.assign(when=1j * LEVEL), r"'when' \(of type complex\): make"),
+    "complex numbers of numpy": (
+        lambda X: X.assign(when=pd.Series(list(1j * LEVEL), dtype=object)),
+        r"'when' \(of type complex",
+    ),
+    "NA among objects": (
+        lambda X: X.assign(when=pd.Series([pd.NA, *LEVEL[1:]], dtype=object)),
+        r"NA among objects in column 'when': pass X\.convert_dtypes",
+    ),
+    "whole numbers too large": (
+        lambda X: X.assign(when=pd.Series([10**400, *LEVEL[1:]], dtype=object)),
+        r"a value too large in column 'when' \(1 of 24 rows\)",
+    ),
+    "a dictionary of columns": (lambda X: X.to_dict("list"), r"pass pandas\.DataFrame\(X\)"),
     "no columns": (lambda X: X[[]], "at least one column"),
     "rows of dictionaries": (lambda X: X.to_dict("records"), r"pass pandas\.DataFrame\(X\)"),
     "records": (lambda X: X.to_records(index=False), r"pass pandas\.DataFrame\(X\)"),
@@ -228,6 +241,22 @@ def test_columns_of_one_name():
         assert "Got ['level'] more than once: rename them" in str(error)
 
 
+def targets_of_dates():
+    """Dates as targets, of all libraries that are there."""
+    yield from (list(DAYS), DATES, pd.Series(list(DAYS), dtype=object), DAYS.tz_localize("UTC"))
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        yield from (pl.Series(list(DAYS)), pl.Series(DATES))
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    yield from (pa.array(list(DAYS)), pa.chunked_array([pa.array(DATES)]))
+
+
 REGRESSORS = [model for model in MODELS if not hasattr(model, "predict_proba")]
 # Targets that are no numbers, and what the error says.
 UNREADABLE = {
@@ -250,6 +279,44 @@ def test_targets_that_are_no_numbers(model):
     for y in (np.where(LEVEL > 0.9, np.nan, LEVEL), pd.array([None] * 3 + [1.0] * 21, "Float64")):
         with pytest.raises(ValueError, match=r"y contains NaN \(3 of 24 values\): leave such rows"):
             clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: repr(model)[:40])
+def test_targets_of_dates(model):
+    """Dates are refused as targets of every kind, in one column of several as well."""
+    for y in targets_of_dates():
+        with pytest.raises(TypeError, match=r"y must hold numbers\. Got dates"):
+            clone(model).fit(frame(LEVEL), y)
+    with pytest.raises(TypeError, match=r"y must hold numbers\. Got dates .* in column 'when'"):
+        clone(model).fit(frame(LEVEL), frame(DAYS))
+
+
+OTHER_TARGETS = {
+    "lists of several lengths": ([[1.0], [1.0, 2.0]] * (N // 2), "Got list: make a number"),
+    "dictionaries": ([{"a": 1.0}] * N, "Got dict: make a number"),
+    "intervals": (pd.cut(LEVEL, 3), "Got Interval: make a number"),
+    "complex numbers": (1j * LEVEL, r"Complex data not supported\. y must .* Got complex: make"),
+    "bytes": ([b"a"] * N, "Got bytes: make a number"),
+    "whole numbers too large": ([10**400, *LEVEL[1:]], r"too large \(1 of 24 values\)"),
+    "both": (np.where(LEVEL > 0.9, [np.inf], np.where(LEVEL < 0.1, np.nan, LEVEL)), "y contains"),
+}
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: repr(model)[:40])
+def test_other_things_among_targets(model):
+    """What is no number among targets is told by its kind, with what to do."""
+    for y, said in OTHER_TARGETS.values():
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(frame(LEVEL), y)
+
+
+def test_targets_of_one_name():
+    """Columns of y with one name are told, where a release of scikit-learn refuses them."""
+    y = frame(LEVEL).set_axis(["level", "level"], axis=1)
+    try:
+        clone(MODELS[0]).fit(frame(LEVEL), y)
+    except ValueError as error:
+        assert "of y must have names of their own. Got ['level'] more than once" in str(error)
 
 
 @pytest.mark.parametrize("model", MODELS[4:], ids=lambda model: repr(model)[:40])
