@@ -43,6 +43,9 @@ def _frame_like(X, columns):
     for name in as_before:
         if getattr(types[name], "tz", None) is not None:  # the dates are those of UTC
             frame[name] = frame[name].dt.tz_localize("UTC")
+        unit = getattr(getattr(types[name], "pyarrow_dtype", None), "unit", None)
+        if unit is not None:  # pyarrow does not round dates itself
+            frame[name] = frame[name].dt.floor(unit)
     return frame.astype(types)
 
 
