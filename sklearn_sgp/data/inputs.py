@@ -16,7 +16,7 @@ from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
 from .checks import LARGEST, ORDINARY, check_labels_present, check_variance
 from .missing import NO_MISSING
-from .readable import column_label, explain, refuse_dates, refuse_sizes
+from .readable import column_label, explain, explain_tables, refuse_dates, refuse_sizes
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
 # Libraries of arrays on disk, which are read in pieces.
@@ -197,6 +197,7 @@ class InputFormat:
         try:
             X = validate(given, ensure_all_finite=self.all_finite)
         except (TypeError, ValueError, OverflowError) as error:
+            explain_tables(X, error)
             explain(given, error, self.apart)
             raise
         return X, waits, getattr(given, "columns", None)

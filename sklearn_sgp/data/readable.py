@@ -72,7 +72,6 @@ def explain(X, error, apart=()):
         That names the columns.
     """
     text = str(error)
-    _explain_tables(X, error)
     if "could not convert string" in text or "Cannot cast" in text:  # pandas casts categories
         _explain_strings(X, error, apart)
     elif any(words in text for words in OF_THINGS):
@@ -126,7 +125,7 @@ def _explain_strings(X, error, apart):
         ) from error
 
 
-def _explain_tables(X, error):
+def explain_tables(X, error):
     """Say of a table without columns, with names that are not its own, or of records, what to do.
 
     Tables as such are fine: the error says that this one could not be read.

@@ -51,7 +51,9 @@ def explain_targets(y, error):
         ) from error
     values = _values(y)
     things = [value for value in values if not is_entry(value)]
-    if things and any(words in str(error) for words in OF_THINGS):
+    if things and not any(words in str(error) for words in OF_THINGS):
+        return
+    if things:
         raise EntriesError(
             f"{first_words(error)}. y must hold one number for each row and output. Got "
             f"{type(things[0]).__name__}: make a number, or a column of y for each of several."

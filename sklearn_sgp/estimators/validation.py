@@ -25,7 +25,7 @@ from ..data.inputs import (
     naming_kernels_of_things,
 )
 from ..data.missing import MAY_MISS, NO_MISSING
-from ..data.readable import explain, refuse_dates
+from ..data.readable import explain, explain_tables, refuse_dates
 from ..data.readable_targets import explain_targets
 from ..data.rows import drop_zero_weight
 from .offsets import check_offset
@@ -55,8 +55,8 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
 
 
 def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
-    X, labels, offset = _split_apart(estimator, X, reset, sample_weight)[:3]
-    coded, waits = estimator._format.coded(X)
+    table, labels, offset = _split_apart(estimator, X, reset, sample_weight)[:3]
+    coded, waits = estimator._format.coded(table)
     if check_y.get("y_numeric"):
         refuse_dates(y, name="y")
     finite = {"ensure_all_finite": estimator._format.all_finite}
@@ -69,6 +69,7 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
         if check_y.get("y_numeric") and y.dtype.kind in "US":
             y = y.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
+        explain_tables(table, error)
         explain(coded, error, estimator._format.apart)
         if check_y.get("y_numeric"):
             explain_targets(y, error)

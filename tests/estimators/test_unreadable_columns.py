@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from sklearn_sgp import (
@@ -308,6 +309,28 @@ def test_other_things_among_targets(model):
     for y, said in OTHER_TARGETS.values():
         with pytest.raises(ValueError, match=said):
             clone(model).fit(frame(LEVEL), y)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: repr(model)[:40])
+def test_errors_of_inputs_come_before_things_among_targets(model):
+    """What is wrong with X is told as it is, whatever the targets are."""
+    with pytest.raises(ValueError, match="dim 3"):
+        clone(model).fit(np.zeros((N, 2, 2)), np.array([{"a": 1.0}] * N, dtype=object))
+
+
+def test_sparse_targets():
+    """Sparse targets are to be made dense, also where outputs mix functions."""
+    for model in MODELS[:2]:
+        with pytest.raises(TypeError, match="toarray"):
+            clone(model).fit(frame(LEVEL), sparse.csr_array(LEVEL[:, None]))
+
+
+def test_tables_of_dictionaries_with_categories():
+    """Columns of categories are looked for in tables, not in dictionaries."""
+    model = clone(MODELS[0]).set_params(categorical_features=["when"])
+    for kind in ("records", "list"):
+        with pytest.raises(ValueError, match=r"pass pandas\.DataFrame\(X\)"):
+            model.fit(frame(LEVEL).to_dict(kind), LEVEL)
 
 
 def test_targets_of_one_name():
