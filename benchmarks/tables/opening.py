@@ -22,12 +22,13 @@ def stored_tables(results):
 def legend(results):
     """What the cells are, and when they were measured: it need not be the run of the page."""
     found = stored_tables(results)
+    splits = "one split" if found["splits"] == 1 else f"{found['splits']} splits at most"
     same_run = " and ".join(found.get("same_run", [TUNED]))
     at = found.get("rivals_commit")
     when = f" at commit {at}, {found['rivals_begun']}" if at else ""
     return (
         f"{LEGEND} Ours, {same_run} measured in one run at commit {found['commit']}, "
-        f"{found['begun']}, load {found['load']:.1f}, {found['splits']} splits at most where there "
+        f"{found['begun']}, load {found['load']:.1f}, {splits} where there "
         f"are several; other rivals{when} in a run of their own."
     )
 
