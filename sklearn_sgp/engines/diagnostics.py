@@ -54,7 +54,9 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
 
 def by_mean(problem, result):
     """Return some rows, and what q(u) predicts of them."""
-    return predicted_at_some(problem.rows, result.posterior, result.likelihood)
+    rows, predicted = predicted_at_some(problem.rows, result.posterior, result.likelihood)
+    parameters = result.parameters
+    return rows, predicted + parameters.means if parameters.has_means else predicted
 
 
 def warn_of_few_rows_for_frequencies(problem):

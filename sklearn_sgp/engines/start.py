@@ -266,7 +266,8 @@ def _start_with(
     if choices.mixes_outputs:
         by_rank = not likelihood.conjugate  # targets are not on the scale of the functions
         values["mixing"] = starting_mixing(rows, choices.n_latent, units.size, by_rank)
-        if choices.learns_means and np.isnan(rows.y).any():
+        # under Gaussian noise those of complete targets are as good as learned ones
+        if choices.learns_means and (by_rank or np.isnan(rows.y).any()):
             values["means"] = np.zeros(rows.y.shape[1])
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
     if noise_bounds is not None:

@@ -72,7 +72,7 @@ def _observed(estimator, inputs, y, weight, reset):
 
 
 def learns_means(estimator):
-    """Return whether means of the outputs are learned where targets are missing.
+    """Return whether means are learned where targets are missing, or noise is not Gaussian.
 
     Not if the user gave those of the targets, or of the functions.
     """

@@ -84,7 +84,7 @@ class SVGPRegressor(SGPRegressor):
         joint over a row for Gaussian noise, else summed over its outputs. Likelihoods of noise that
         differs from row to row are not there, nor is "auto": write a row for each target, and its
         output as a category. Later batches then change the posterior only. Where targets are NaN,
-        centres are learned (``normalize_y=True``).
+        or noise is not Gaussian, centres are learned (``normalize_y=True``).
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.

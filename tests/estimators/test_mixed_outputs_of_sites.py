@@ -301,3 +301,21 @@ def test_several_jobs_and_fourier_features():
     assert_allclose(one.predict(X), two.predict(X), rtol=1e-8)
     features = clone(model).set_params(inducing="fourier", optimize_inducing=False).fit(X, y)
     assert np.isfinite(features.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["poisson", "gamma"])
+def test_means_of_complete_outputs_are_learned(kind):
+    """One function is enough for what one function made; without a gap as with one."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (150, 1))
+    f = 1.3 * np.sin(2.0 * X) * [1.3, -0.9, 0.6, 1.1]
+    rate = np.exp(1.0 + f)
+    y = rng.poisson(rate) if kind == "poisson" else rate * rng.gamma(4.0, 0.25, f.shape)
+    y = y.astype(float)
+    gap = y.copy()
+    gap[0, 0] = np.nan
+    model = SVGPRegressor(likelihood=kind, n_latent=1, n_inducing=15, random_state=0)
+    complete, with_gap = (clone(model).fit(X, each) for each in (y, gap))
+    assert complete.objective_ > with_gap.objective_ - 10.0
+    assert_allclose(complete.predict(X), with_gap.predict(X), rtol=0.05, atol=0.05)
+    assert not fitted(complete).parameters.has_means
