@@ -51,6 +51,11 @@ from .proportions import same_structure, with_proportions
 from .ties import TIES, Ties, prior_of
 from .variational.mixing import starting_mixing
 
+# Learned means of outputs move so far, in units of the function. Logarithms of counts have the mean
+# log E[y] - v / 2 with the variance v of the function. One count among 200 zeros has no such limit:
+# without one its rate fell to e^-6 of the observed one, where the next has a density of e^-25.
+_REACH_OF_MEANS = 3.0
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -270,6 +275,8 @@ def _start_with(
         if choices.learns_means and (by_rank or np.isnan(rows.y).any()):
             values["means"] = np.zeros(rows.y.shape[1])
     bounds = {"theta": theta_bounds, "likelihood": likelihood.theta_bounds}
+    if "means" in values and not likelihood.conjugate:
+        bounds["means"] = _bounds_of_means(rows.y)
     if noise_bounds is not None:
         bounds["log_noise"] = np.log(noise_bounds)
     default = _left_open(choices, whites)
@@ -300,6 +307,18 @@ def _start_with(
     return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 
 
+def _bounds_of_means(y):
+    """Return how far means of outputs may move from where they start, (t, 2).
+
+    The likelihood of counts that are all zero has no maximum. They start at half a count in all
+    rows, and go no further down the more rows there are.
+    """
+    varies = np.nanmin(y, axis=0) < np.nanmax(y, axis=0)
+    of_one_value = np.maximum(_REACH_OF_MEANS - np.log((~np.isnan(y)).sum(axis=0)), 0.0)
+    reach = np.where(varies, _REACH_OF_MEANS, of_one_value)
+    return np.stack([-reach, reach], axis=1)
+
+
 def _left_open(choices, whites):
     """Return the groups of which the user gave no bounds."""
     default = ("theta",) if choices.kernel is None or choices.has_default_kernel else ()
@@ -321,7 +340,7 @@ def _groups(choices, parameters, likelihood, bounds, spread, units):
     if parameters.mixes_outputs:
         yield Group("mixing", None, units.size)
     if parameters.has_means:
-        yield Group("means", None, np.ravel(units.size))
+        yield Group("means", bounds.get("means"), np.ravel(units.size))
     if choices.optimize_inducing and choices.has_features:
         waves = parameters.Z[:, -1]
         yield Frequencies("Z", None, n_constants=int(len(waves) - 2 * (waves < 0).sum()))

@@ -319,3 +319,20 @@ def test_means_of_complete_outputs_are_learned(kind):
     assert complete.objective_ > with_gap.objective_ - 10.0
     assert_allclose(complete.predict(X), with_gap.predict(X), rtol=0.05, atol=0.05)
     assert not fitted(complete).parameters.has_means
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
+@pytest.mark.parametrize("has_gap", [False, True])
+def test_counts_that_are_all_zero(likelihood, has_gap):
+    """They have a rate of half a count in all rows, or near it, not as small as can be."""
+    X, _, y = table("poisson", 200)
+    y = y.copy()
+    y[:, 1] = 0.0
+    if has_gap:
+        y[0, 0] = np.nan
+    model = SVGPRegressor(likelihood=likelihood, n_latent=2, n_inducing=15, random_state=0)
+    rate = model.fit(X, y).predict(X)[:, 1]
+    assert 5e-4 < rate.min() < rate.max() < 0.02
+    few = np.where(np.arange(200)[:, None] % [1, 70, 1] == 0, y, np.nan)
+    few[:, 2] = y[:, 2]
+    assert model.fit(X, few).predict(X)[:, 1].max() < 2.0
