@@ -39,9 +39,13 @@ class ScaleObserved:
                 "it larger (init_size of fit), or begin with rows that have this output."
             )
         likelihood, normalize_y, near = self.likelihood, estimator.normalize_y, columns
-        by_sites = choices_of(estimator).mixes_outputs and not likelihood.conjugate
+        choices = choices_of(estimator)
+        by_sites, before = choices.mixes_outputs and not likelihood.conjugate, None
+        if choices.learns_means and estimator.warm_start and (by_sites or np.isnan(columns).any()):
+            before = estimator._fitted
         if by_sites:
             likelihood = self._initialised(columns, weight, offset)
+            likelihood = _with_means_of(likelihood, before)
             normalize_y = normalize_y if likelihood.scales_targets else False
             near = (
                 winsorized_observed(columns, _FURTHEST_MIXED)
@@ -49,9 +53,8 @@ class ScaleObserved:
                 else columns
             )
         targets = Targets.fit_observed(near, weight, normalize_y, fit.ndim)
-        if choices_of(estimator).learns_means and estimator.warm_start and np.isnan(columns).any():
-            fitted = estimator._fitted
-            targets = targets.with_means_of(None if fitted is None else fitted.targets)
+        if before is not None:
+            targets = targets.with_means_of(before.targets)
         if likelihood.scales_targets or not by_sites:
             check_first_scaled(targets, columns)
             targets = targets.with_resolution(columns)
@@ -68,6 +71,16 @@ class ScaleObserved:
         if offset is None:
             return likelihood
         return beside_offset(likelihood, given, offset, weight, ~np.isnan(y))
+
+
+def _with_means_of(likelihood, before):
+    """Return the likelihood with the offset that an earlier fit of as many outputs has learned."""
+    if before is None or likelihood.scales_targets:
+        return likelihood
+    earlier, offset = before.start.likelihood, likelihood.offset
+    if type(earlier) is not type(likelihood) or np.shape(earlier.offset) != np.shape(offset):
+        return likelihood
+    return likelihood.moved(earlier.offset - offset)
 
 
 @dataclass(frozen=True)

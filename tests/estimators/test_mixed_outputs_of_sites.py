@@ -336,3 +336,22 @@ def test_counts_that_are_all_zero(likelihood, has_gap):
     few = np.where(np.arange(200)[:, None] % [1, 70, 1] == 0, y, np.nan)
     few[:, 2] = y[:, 2]
     assert model.fit(X, few).predict(X)[:, 1].max() < 2.0
+
+
+@pytest.mark.parametrize("kind", ["poisson", "gamma", "student_t"])
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_warm_starts_begin_with_learned_means(kind, has_gaps):
+    """A fit of the same rows that learns nothing is the one before; another likelihood is taken."""
+    X, y, complete = table(kind, 120)
+    y = y if has_gaps else complete
+    y = y + 50.0 * (np.arange(360).reshape(y.shape) % 18 == 0) if kind == "student_t" else y
+    model = SVGPRegressor(
+        RBF(), likelihood=kind, n_latent=2, n_inducing=12, warm_start=True, random_state=0
+    ).fit(X, y)
+    before = model.objective_, model.predict(X)
+    model.set_params(optimizer=None).fit(X, y)
+    assert_allclose(model.objective_, before[0], atol=0.01)
+    assert_allclose(model.predict(X), before[1], rtol=0.01, atol=0.01)
+    other = "negative_binomial" if kind == "poisson" else "censored"
+    y = np.maximum(y, np.nanquantile(y, 0.2, axis=0)) if other == "censored" else y
+    assert np.isfinite(model.set_params(likelihood=other).fit(X, y).objective_)
