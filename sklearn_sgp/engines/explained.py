@@ -50,6 +50,8 @@ def warn_of_unexplained(rows, predicted, likelihood):
     if not _can_tell(rows, likelihood):
         return
     y = _targets(rows, likelihood, predicted.shape[1])
+    if hasattr(likelihood, "within_limits"):  # the function goes on beyond them
+        y, predicted = (likelihood.within_limits(each) for each in (y, predicted))
     explained = _explained(y, predicted)
     if not explained < _LITTLE:
         return

@@ -103,6 +103,10 @@ class Censored(OwnParameter, Likelihood):
         # densities of targets as scaled are in units of this, probabilities of limits are not
         return 0.0 if self.units is None else np.log(self.units[1])
 
+    def within_limits(self, f):
+        """Return values of functions (n, t), those beyond a limit at the limit."""
+        return np.clip(f, *self._ends)
+
     def are_numbers(self, y):
         """Return a mask of the targets that are not beyond a limit."""
         return self._sides(y)[1] == 0.0

@@ -1,6 +1,7 @@
 """SVGPRegressor(n_latent=Q) with counts, amounts, shares, limits and heavy tails."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -355,3 +356,19 @@ def test_warm_starts_begin_with_learned_means(kind, has_gaps):
     other = "negative_binomial" if kind == "poisson" else "censored"
     y = np.maximum(y, np.nanquantile(y, 0.2, axis=0)) if other == "censored" else y
     assert np.isfinite(model.set_params(likelihood=other).fit(X, y).objective_)
+
+
+@pytest.mark.parametrize("n_latent", [None, 2])
+def test_functions_beyond_limits_are_not_doubted(n_latent):
+    """What they predict there is compared with targets as if it was at the limit."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0.0, 6.0, (150, 1))
+    g = 1.3 * np.hstack([np.sin(2.0 * X), np.sin(3.0 * X + 1.0)])
+    f = g @ (1.2 * rng.standard_normal((2, 4)))
+    y = np.maximum(f + 0.2 * rng.standard_normal(f.shape) - 1.0, 0.0)
+    model = SVGPRegressor(
+        likelihood=Censored(lower=0.0), n_latent=n_latent, n_inducing=15, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
