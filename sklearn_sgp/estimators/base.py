@@ -2,6 +2,7 @@
 
 import time
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -52,6 +53,7 @@ def transaction(estimator):
             raise IllConditionedError(_ILL_CONDITIONED.format(error)) from error
         raise
     if estimator._fitted.interrupted:
+        estimator._fitted = replace(estimator._fitted, interrupted=False)  # told once
         raise KeyboardInterrupt
 
 

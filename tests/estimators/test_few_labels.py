@@ -168,6 +168,20 @@ def test_a_fit_outlives_ctrl_c_amid_those_of_some_rows(estimator, clusters, monk
     assert_array_equal(model.predict_proba(clusters[0]), plain.predict_proba(clusters[0]))
 
 
+@ALONE
+def test_batches_go_on_after_ctrl_c(estimator, clusters, monkeypatch):
+    """Each raised KeyboardInterrupt again after what it had learned."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    model = estimator(random_state=0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(few_labels, "_predicted", interrupted)
+        model.fit(*clusters)
+    assert model.partial_fit(*clusters).n_samples_seen_ == 28
+
+
 class Watch:
     """A callback that notes what goes on, and may ask to end amid fits of some rows."""
 
