@@ -38,7 +38,9 @@ def learn_before_sites(problem, learn):
     easier = replace(problem, start=_gaussian(problem.start), inference=inference)
     try:
         easier, fitted, _ = alternate_noise(easier, likelihood, learn)
-        if not (problem.trace.stopped or fitted.interrupted):
+        if fitted.interrupted:  # nothing with sites is there
+            raise KeyboardInterrupt
+        if not problem.trace.stopped:
             fitted = with_variance_scale(easier, likelihood, fitted)
     except NotPositiveDefiniteError:
         return learn(problem)  # which takes more, or says what is wrong with the rows

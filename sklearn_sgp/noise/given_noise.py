@@ -1,5 +1,6 @@
 """A fit given the noise of each row, and the expected squared errors that another noise follows."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,10 @@ class NoiseFit(NamedTuple):
         if other is None:
             return np.inf
         return self.learned.objective - other.learned.objective
+
+    def ended_by_ctrl_c(self):
+        """Return the same, after which Ctrl-C is raised."""
+        return self._replace(learned=replace(self.learned, interrupted=True))
 
     def errors(self, places):
         """Return expected squared errors of the rows at some places, of all for None."""

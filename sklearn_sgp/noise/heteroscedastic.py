@@ -123,11 +123,21 @@ class _CoordinateAscent:
         differs = all(one.differs for one in precisions)
         self.problem = problem = replace(problem, start=start, has_row_noise=differs)
         self.candidates, self.learn, self.first, self.effort = candidates, learn, None, None
+        self.kept = None  # what stays after Ctrl-C
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
     def run(self):
-        """Return the `NoiseFit` with the highest bound."""
+        """Return the `NoiseFit` with the highest bound, or of those that ended before Ctrl-C."""
+        try:
+            return self._highest()
+        except KeyboardInterrupt:
+            if self.kept is None:
+                raise
+        return self.kept.ended_by_ctrl_c()
+
+    def _highest(self):
+        """Return the `NoiseFit` with the highest bound; note the best one so far."""
         first, update, errors, begun = self._begun()
         if not _differs(update):
             return first
@@ -147,7 +157,8 @@ class _CoordinateAscent:
             if not _is_comparable(fit, first):
                 break
             gain, before = fit.gain_over(best), best
-            best = fit if gain > 0.0 else best
+            best = self.kept = fit if gain > 0.0 else best
+            _raise_ctrl_c(fit)
             if count == n_rounds or self._ends(fit, gain, begun):
                 return best
             begun = self._begin_round()
@@ -155,6 +166,7 @@ class _CoordinateAscent:
                 update, errors = self._next_update(fit, update, errors)
             except NotPositiveDefiniteError:  # its noise is less than rounding at some rows
                 best, fit = before, given
+                self.kept = best or first
                 break
         if best is None or best is first:
             try:
@@ -166,7 +178,8 @@ class _CoordinateAscent:
     def _first_fit(self, problem):
         """Fit with the same noise everywhere."""
         with _share(self.trace, time_shares.EQUAL_NOISE):
-            self.first = NoiseFit(problem, self.learn(problem))
+            self.first = self.kept = NoiseFit(problem, self.learn(problem))
+        _raise_ctrl_c(self.first)
         self.effort = _Effort.of(self.first)
         return self.first
 
@@ -184,7 +197,7 @@ class _CoordinateAscent:
         begun = self._begin_round()
         update, errors = self._first_update(first)
         believes_all = first.problem is self.problem or _have_tails(self.candidates)
-        has_time = not (self._is_over(first) or first.learned.cut_by == "max_time")
+        has_time = not (self._is_over() or first.learned.cut_by == "max_time")
         if believes_all or not has_time:
             return first, update, errors, begun
         self.problem.rng.set_state(self.drawn)
@@ -230,14 +243,14 @@ class _CoordinateAscent:
     def _ends(self, fit, gain, begun):
         """Return True if there is no time for another round, or nothing to gain by it."""
         clock = self.trace.clock
-        if self._is_over(fit):
+        if self._is_over():
             return True
         is_short = clock.left() < clock.elapsed() - begun
         return is_short or gain < _LEAST_NOISE_GAIN * self.problem.rows.total_weight
 
-    def _is_over(self, fit):
+    def _is_over(self):
         """Return whether somebody, or the clock, has ended all."""
-        return self.trace.stopped or fit.learned.interrupted or self.trace.clock.left() <= 0.0
+        return self.trace.stopped or self.trace.clock.left() <= 0.0
 
     def _without_rounds(self, first, problem, update, errors):
         """Return the first fit with noise of each row, where there is no time to go on from it.
@@ -278,6 +291,12 @@ class _CoordinateAscent:
             errors = first.errors(None)
             update = _updated(problem, update.noise, None, errors, self.free)
         return self._settled(first, update, errors), errors
+
+
+def _raise_ctrl_c(fit):
+    """Raise the Ctrl-C that has ended a fit."""
+    if fit.learned.interrupted:
+        raise KeyboardInterrupt
 
 
 def _have_tails(candidates):
