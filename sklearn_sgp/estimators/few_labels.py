@@ -147,11 +147,12 @@ def _gain(fit, of_class, by_bound):
 def _has_bound_that_tells(fit, of_class):
     """Return whether the bound is one of few labels, each about one, after more than a few steps.
 
-    What the prior costs is a larger part of it where labels weigh little.
+    What the prior costs is a larger part of it where labels weigh little. Those of one class are
+    held to say nothing of the kernel, and frequencies of them would count for long.
     """
     n_rows, trace = len(fit.problem.rows), fit.problem.trace
     is_long = fit.problem.settings.max_iter >= _SHORT and trace.clock.max_time == np.inf
-    is_counted = of_class.sum() >= _LEAST_WEIGHT * n_rows
+    is_counted = of_class.sum() >= _LEAST_WEIGHT * n_rows and np.count_nonzero(of_class) > 1
     return is_long and is_counted and n_rows * len(of_class) <= _DOUBTED_NUMBERS
 
 
