@@ -185,11 +185,17 @@ def interrupted(name, method, delay):
     now = vars(model)
     same = set(now) == set(before) and all(now[key] is before[key] for key in now)
     same = same and np.array_equal(answer(model, test), said)
-    if method == "fit" and getattr(model._fitted, "interrupted", False):
-        same = bool(np.isfinite(answer(model, test)).all())  # the last completed step is kept
+    if method == "fit" and _is_kept(model, now, before, batch):
+        same = bool(np.isfinite(answer(model, test)).all())
     getattr(model, method)(*batch)
     getattr(twin, method)(*batch)
     return True, same and np.array_equal(answer(model, test), answer(twin, test))
+
+
+def _is_kept(model, now, before, batch):
+    """Whether what was learned of the batch stands in the place of the fit before, as a whole."""
+    is_new = now["_fitted"] is not before["_fitted"]
+    return is_new and set(before) <= set(now) and model.n_samples_seen_ == len(batch[0])
 
 
 def _is_done(model, before, method, batch, test):
