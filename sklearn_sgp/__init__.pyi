@@ -232,7 +232,7 @@ class _Regressor(_SupervisedEstimator):
         quantiles: None = None,
         include_noise: bool | None = None,
         *,
-        return_mean_grad: bool,
+        return_mean_grad: Literal[True],
         return_std_grad: bool = False,
     ) -> tuple[_Array, ...]: ...
     def predict_std(self, X: ArrayLike, include_noise: bool | None = None) -> _Array: ...
