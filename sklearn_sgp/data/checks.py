@@ -308,7 +308,7 @@ def check_classes_of(y):
     except ValueError as error:
         if "Unknown label type" not in str(error):
             raise
-        raise ValueError(f"{_words_of_labels(y, str(error))}") from error
+        raise ValueError(_words_of_labels(y, str(error))) from error
 
 
 def _words_of_labels(y, words):

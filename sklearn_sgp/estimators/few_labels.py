@@ -132,7 +132,8 @@ def _gain(fit, of_class, by_bound):
 
     Infinite where that is not asked.
     """
-    n_rows, weight, score = (len(fit.problem.rows), of_class.sum(), told_of_regressions(fit.trace))
+    n_rows, weight = len(fit.problem.rows), of_class.sum()
+    score = told_of_regressions(fit.trace)
     if score is not None and n_rows <= _DOUBTED_ROWS:
         value = score
     elif score is None and by_bound and _has_bound_that_tells(fit, of_class):

@@ -47,11 +47,8 @@ class ScaleObserved:
             likelihood = self._initialised(columns, weight, offset)
             likelihood = _with_means_of(likelihood, before)
             normalize_y = normalize_y if likelihood.scales_targets else False
-            near = (
-                winsorized_observed(columns, _FURTHEST_MIXED)
-                if likelihood.allows_outliers
-                else columns
-            )
+            if likelihood.allows_outliers:
+                near = winsorized_observed(columns, _FURTHEST_MIXED)
         targets = Targets.fit_observed(near, weight, normalize_y, fit.ndim)
         if before is not None:
             targets = targets.with_means_of(before.targets)
