@@ -254,7 +254,6 @@ def in_chunks(function, X, n_jobs=None):
         be pickled where the joblib backend is one of processes.
     X : ndarray of shape (n, d), or tuple of ndarray
         Arrays of as many rows are arguments of the function.
-    n_jobs : int or None
 
     Returns
     -------

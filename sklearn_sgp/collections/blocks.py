@@ -166,10 +166,7 @@ class Homes(NamedTuple):
 def divided(blocks, count):
     """Divide blocks in memory among parts of about as many rows, each of which can be sent.
 
-    Parameters
-    ----------
-    count : int
-        Of parts, at most.
+    ``count`` is the most parts.
     """
     from dask import delayed
 

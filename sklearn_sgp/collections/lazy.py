@@ -33,7 +33,6 @@ class Question:
     model : Observations or Classes
     method : str
         One of its methods.
-    options : dict
     form : InputFormat
         Of the columns, in a fitted model with this kernel.
     labels : ndarray or None

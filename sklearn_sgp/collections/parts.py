@@ -19,10 +19,8 @@ class RawPart:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     y : ndarray of shape (n,) or (n, t)
         Numbers in their own units, or labels.
-    weight : ndarray of shape (n,) or None
     labels : ndarray of shape (n,) or None
         Of blocks.
     """

@@ -109,12 +109,7 @@ def refuse_size(name, largest, where=""):
 def warn_of_small_weights(total, n_rows):
     """Warn of weights that count many rows as few, such as those that add up to one.
 
-    Parameters
-    ----------
-    total : float
-        Sum of the weights.
-    n_rows : int
-        Rows of positive weight.
+    ``total`` is the sum of the weights, ``n_rows`` counts rows of positive weight.
     """
     if total < _LEAST_MEAN_WEIGHT * n_rows:
         warn_caller(
@@ -129,12 +124,7 @@ def warn_of_small_weights(total, n_rows):
 def warn_of_large_weights(size, name):
     """Warn of rows that count as thousands each, from which noise or classes are to be learned.
 
-    Parameters
-    ----------
-    size : float
-        Of the weights.
-    name : str
-        What of them that is.
+    ``size`` is that of the weights, ``name`` what of them that is.
     """
     if size > _MOST_OF_COUNTS:
         warn_caller(
@@ -149,15 +139,9 @@ def warn_of_large_weights(size, name):
 def check_weights_of_stream(weight, seen, learns_noise):
     """Refuse weights that drown other rows in rounding; warn of those that are no counts.
 
-    Rows that weigh less than 1 are compared as if they weighed 1: beside the prior, which weighs
-    as much, they say next to nothing anyway.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n,) or None
-    seen : float
-        Mean weight of the rows so far; inf where there are none.
-    learns_noise : bool
+    Rows that weigh less than 1 are compared as if they weighed 1: beside the prior, which weighs as
+    much, they say next to nothing anyway. ``seen`` is the mean weight of the rows so far; inf where
+    there are none.
     """
     counted = np.zeros(0) if weight is None else weight[weight > 0.0]
     if not len(counted):
@@ -177,10 +161,7 @@ def check_weights_of_stream(weight, seen, learns_noise):
 def check_scaled(targets, y):
     """Refuse targets that are too large in the units in which they are learned.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n, t)
-        In units of y; NaN is no target.
+    y is in units of y; NaN is no target.
     """
     largest = _largest_scaled(targets, y)
     if largest > FARTHEST:
@@ -239,11 +220,6 @@ def check_labels_present(name, labels):
     """Refuse labels of which one is missing, by a ValueError.
 
     numpy would make a string of a NaN among strings.
-
-    Parameters
-    ----------
-    name : str
-    labels : array-like
     """
     values = list(np.ravel(np.asarray(labels, dtype=object)))
     missing = [place for place, value in enumerate(values) if is_missing(value)]

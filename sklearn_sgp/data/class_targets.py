@@ -98,11 +98,7 @@ class ClassTargets(ClassLabels):
     def fit(cls, labels, likelihood, of_class):
         """Centre by the mean over the first rows.
 
-        Parameters
-        ----------
-        likelihood : Dirichlet
-        of_class : ndarray of shape (C,)
-            Total weight of the rows of each class.
+        ``of_class``, (C,), is the total weight of the rows of each class.
         """
         return cls(labels.classes, likelihood.centred(of_class))
 

@@ -46,12 +46,8 @@ def column_order(X):
 def are_constant(reach, size):
     """Return which columns have one value, up to rounding.
 
-    Parameters
-    ----------
-    reach : ndarray of shape (d,)
-        How far their values lie apart: a range, or a deviation.
-    size : ndarray of shape (d,)
-        How large they are: the largest, or their mean.
+    ``reach`` is how far their values lie apart, a range or a deviation, and ``size`` how large they
+    are: the largest, or their mean; both (d,).
     """
     return reach <= _REACH_OF_ROUNDING * size
 
@@ -61,7 +57,6 @@ def sorted_rows(X, n_inputs):
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     n_inputs : int
         Columns, the first ones, whose order shall not matter.
 

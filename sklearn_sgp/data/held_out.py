@@ -20,7 +20,6 @@ def held_out_index(rows, size, rng):
     ----------
     rows : AnyRows
     size : int
-    rng : RandomState
 
     Returns
     -------

@@ -30,18 +30,12 @@ def choose_inducing(method, X, weight, n_inducing, kernel, scale, rng):
     Parameters
     ----------
     method : {"kmeans", "greedy", "random"}
-    X : array of shape (n, d)
-    weight : ndarray of shape (n,) or None
     n_inducing : int
         An upper bound: fewer distinct rows give fewer.
     kernel : BoundKernel
         For the conditional variances of "greedy", and the columns that hold categories.
     scale : ndarray of shape (d,)
         Distances of "kmeans" are taken in ``X / scale``.
-
-    Returns
-    -------
-    Z : ndarray of shape (m, d)
     """
     if not n_inducing:
         return np.empty((0, X.shape[1]))
@@ -199,7 +193,6 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     mass : ndarray of shape (n,)
         Positive weights.
     tol : float

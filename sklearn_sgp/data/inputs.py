@@ -134,10 +134,7 @@ class InputFormat:
     def parted(self, X, validate, check_names):
         """Return `split` of a table; refuse anything else, and other names of columns.
 
-        Parameters
-        ----------
-        validate, check_names : callable
-            ``validate(X)`` refuses what is no table, ``check_names(X)`` names that are not known.
+        ``validate(X)`` refuses what is no table, ``check_names(X)`` names that are not known.
         """
         if issparse(X) or (self.apart and np.ndim(X) != 2):
             validate(X)
@@ -167,12 +164,7 @@ class InputFormat:
     def read(self, X, validate):
         """Return an array of numbers, with codes in the columns of categories.
 
-        Parameters
-        ----------
-        X : array-like
-            Without labels of blocks.
-        validate : callable
-            ``validate(X, ensure_all_finite=...)`` returns an array.
+        X has no labels of blocks, and ``validate(X, ensure_all_finite=...)`` returns an array.
         """
         return self.checked(*self.validated(X, validate))
 

@@ -144,10 +144,6 @@ class MissingValues:
     def filled(self, X):
         """Return X without gaps, and behind it for each of ``columns`` whether it is missing.
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
         Returns
         -------
         X : array of shape (n, d + len(columns))
@@ -265,14 +261,9 @@ def _moments(X, weight):
 def _learned_relations(Z, weight):
     """Return mean and precision of a normal distribution of rows that lack some values.
 
-    Expectation maximisation, from independent columns. As much is known before of unrelated ones
-    as so many rows tell as there are columns.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, d)
-        Columns of mean 0 and variance 1, as far as they are known.
-    weight : ndarray of shape (n,)
+    Expectation maximisation, from independent columns. As much is known before of unrelated ones as
+    so many rows tell as there are columns. The columns of Z have mean 0 and variance 1, as far as
+    they are known.
     """
     d, total, is_missing = Z.shape[1], weight.sum(), np.isnan(Z)
     groups, Z = list(_groups(is_missing)), np.where(is_missing, 0.0, Z)

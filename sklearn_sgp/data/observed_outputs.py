@@ -26,11 +26,7 @@ def check_observed(likelihood, y):
 def expected_log_density(likelihood, y, mean, variance, noise):
     """Return the `ExpectedLogDensity` of the targets that were observed.
 
-    Parameters
-    ----------
-    y, mean, variance : ndarray of shape (n, t)
-    noise : object
-        As the likelihood takes it.
+    ``noise`` is as the likelihood takes it.
     """
     if not np.isnan(y).any():
         return likelihood.expected_log_density(y, mean, variance, noise)

@@ -24,7 +24,6 @@ class Power:
     ----------
     power : float
         0 is the logarithm itself, 0.5 the square root of y, 1 a line of y.
-    centre : float
     """
 
     power: float
@@ -50,7 +49,6 @@ class Composed:
 
     Parameters
     ----------
-    power : Power
     shape : warps.TanhSum
         Of the values of the power.
     """
@@ -152,7 +150,6 @@ class FromZero:
     ----------
     of_shifted : PositiveWarp, continued_warps.Warp or Identity
         Of y + shift.
-    shift : float
     steep : float
         Slope below 0.
     edge : float

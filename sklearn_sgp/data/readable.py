@@ -29,7 +29,6 @@ def refuse_dates(X, apart=(), name="X"):
         Without columns that the kernel does not see.
     apart : list of int
         Where columns stood that the kernel does not see.
-    name : str
 
     Raises
     ------

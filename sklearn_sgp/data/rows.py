@@ -151,10 +151,7 @@ class AnyRows(ABC):
     def seen_as(self, change):
         """Return these rows as ``change(rows)`` makes `Rows` of them, which may be of any number.
 
-        Parameters
-        ----------
-        change : callable
-            It can be pickled.
+        ``change`` can be pickled.
         """
         return change(self)
 
@@ -273,10 +270,6 @@ class Rows(AnyRows):
 
         A row with a precision is one of a larger or smaller weight, but for the normaliser of its
         density, which counts observations (docs/theory.md, section 13).
-
-        Parameters
-        ----------
-        precision : ndarray of shape (n,) or (n, t)
         """
         counts = each_weight(self.observations, len(self))
         weight = (precision.T * counts).T
@@ -450,10 +443,8 @@ def make_rows(X, y, weight, targets, labels=None, offset=None):
 
     Parameters
     ----------
-    X : array of shape (n, d)
     y : ndarray of shape (n, t)
         As `targets.encode` returns them.
-    weight : ndarray of shape (n,) or None
     targets : encoding.Encoding
     labels : ndarray of shape (n,) or None
         Of blocks.

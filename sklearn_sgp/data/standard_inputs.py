@@ -30,12 +30,7 @@ class StandardInputs(ReadRows):
     def of(cls, X, weight, categorical=()):
         """Return inputs in units of the means and deviations of their columns.
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        weight : ndarray of shape (n,) or None
-        categorical : sequence of int
-            Columns of categories.
+        ``categorical`` are the columns of categories.
         """
         center, scale = column_mean_std(X, weight)
         center[list(categorical)], scale[list(categorical)] = 0.0, 1.0

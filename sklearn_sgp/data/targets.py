@@ -136,8 +136,6 @@ class Targets(Encoding):
 
         Parameters
         ----------
-        y : ndarray of shape (n, t)
-        weight : ndarray of shape (n,) or None
         normalize_y : bool or tuple of (mean, scale)
         ndim : int
 
@@ -157,11 +155,7 @@ class Targets(Encoding):
     def fit_moments(cls, moments, normalize_y):
         """Centre and scale targets by sums over the rows, where these are not at hand.
 
-        Parameters
-        ----------
-        moments : object
-            With ``mean``, ``scale`` and ``largest``, each of shape (t,), and ``ndim``.
-        normalize_y : bool or tuple of (mean, scale)
+        The moments have ``mean``, ``scale`` and ``largest``, each of shape (t,), and ``ndim``.
         """
         if normalize_y is True:
             return cls(moments.ndim, moments.mean, moments.scale, grid=GRID)

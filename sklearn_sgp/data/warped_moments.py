@@ -84,10 +84,7 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
 def warped_means_within(targets, within, likelihood, mean, variance, noise):
     """Compute means of observations, and of what their values are when these are cut, both (n, t).
 
-    Parameters
-    ----------
-    within : list of Within
-        The warps with the ranges to which values are cut.
+    ``within`` are the warps with the ranges to which values are cut.
     """
     means = []
     for own, pieces in _mixtures(targets, likelihood, mean, variance, noise):

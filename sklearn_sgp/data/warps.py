@@ -94,7 +94,6 @@ class Standardised:
     ----------
     shape : YeoJohnson
         Of t.
-    centre, spread : float
     """
 
     shape: YeoJohnson
@@ -124,7 +123,6 @@ class TanhSum:
     ----------
     parameters : ndarray of shape (9,)
         log b, log c and d, three of each.
-    centre, spread : float
     """
 
     parameters: np.ndarray

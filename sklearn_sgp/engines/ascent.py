@@ -55,7 +55,6 @@ class Run(NamedTuple):
         The best.
     value : float
         The objective there; NaN where every pass has another one.
-    n_iter : int
     cut_by : str or None
         What cut the last one short: "max_iter", "max_time" or `SINGULAR`.
     known : tuple or None
@@ -78,13 +77,7 @@ def lbfgs_memory(is_exact):
 
 
 def merit(space, result):
-    """Return what a run maximised: its objective and the log prior of its parameters.
-
-    Parameters
-    ----------
-    space : ParameterSpace
-    result : Run
-    """
+    """Return what a run maximised: its objective and the log prior of its parameters."""
     return space.merit(*result[:2])
 
 
@@ -115,11 +108,9 @@ class Ascents:
 
     Parameters
     ----------
-    space : ParameterSpace
     start : Parameters
     max_iter : int
         Of all runs together.
-    trace : Trace
     held : ndarray of bool, shape (m,), or None
         See `inputs_at_kinks`.
     settings : Settings or None
@@ -175,12 +166,8 @@ class Ascents:
 def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_short=False):
     """Follow the bound of some rows, scaled to all; return a `Run`.
 
-    Parameters
-    ----------
-    interim : bool
-        Whether gains count only if they are ten times as large.
-    is_short : bool
-        Whether a run on many rows ends where more iterations would gain nothing visible.
+    With ``interim`` gains count only if they are ten times as large; with ``is_short`` a run on
+    many rows ends where more iterations would gain nothing visible.
     """
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)

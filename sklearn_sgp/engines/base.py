@@ -103,7 +103,6 @@ class Start:
         Groups whose bounds the user did not choose.
     alternatives : tuple of Start
         With other default kernels.
-    columns : InputColumns
     units : TargetUnits
         What starting values and default bounds are relative to.
     earlier : Likelihood or None

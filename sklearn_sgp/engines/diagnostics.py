@@ -30,10 +30,8 @@ _PROBES = 200
 def warn_of_weak_spots(problem, result, uses_blocks=False):
     """Warn of what makes a fit doubtful that was left to learn, each with its cure.
 
-    Parameters
-    ----------
-    uses_blocks : bool
-        Whether predictions rest on more than the mean of q(u), which then need not explain.
+    With ``uses_blocks`` predictions rest on more than the mean of q(u), which then need not
+    explain.
     """
     trace = problem.trace
     if not problem.learns or trace.stopped or problem.is_interim:
@@ -74,10 +72,7 @@ def warn_of_few_rows_for_frequencies(problem):
 def warn_of_missed(problem, result, look, asks_reach=True):
     """Warn of a kernel without reach, or else of targets that a finished fit does not explain.
 
-    Parameters
-    ----------
-    look : callable or None
-        Returns some rows and what is predicted of them.
+    ``look(problem, result)`` returns some rows and what is predicted of them, if it is not None.
     """
     is_told = asks_reach and warn_of_no_reach(problem, result)
     if not is_told and look is not None and result.cut_by is None:
@@ -141,11 +136,6 @@ def warn_at_bounds(start, parameters):
     Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
     is with the lower bound of noise that may go below them, and with a category that has no part of
     its own, or nothing in common with others.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        As learned.
     """
     for name in ("theta", "log_noise"):
         if not start.space.learns(name) or name in start.left_open:
@@ -232,12 +222,8 @@ def _has_left_out(rows, fitted):
 def has_reach(kernel, X):
     """Return whether half of the rows are correlated with another row, as the kernel has it.
 
-    Parameters
-    ----------
-    kernel : CompiledKernel
-    X : array of shape (n, d)
-        All rows: the nearest of a few of them would be farther away. They are read in pieces, and
-        no further than is needed.
+    X has all rows: the nearest of a few of them would be farther away. They are read in pieces, and
+    no further than is needed.
     """
     if len(X) < _LEAST_ROWS:
         return True

@@ -12,7 +12,6 @@ def exact_objective(space, parameters, rows, copies=1.0):
 
     Parameters
     ----------
-    space : ParameterSpace
     parameters : Parameters
         Where a run begins.
     rows : Rows
@@ -41,12 +40,6 @@ def exact_objective(space, parameters, rows, copies=1.0):
 
 def exact_fit(prior, noise_variance, rows):
     """Return the `ExactPosterior` of rows with Gaussian noise that are all inducing inputs.
-
-    Parameters
-    ----------
-    prior : Prior
-    noise_variance : float or ndarray of shape (t,)
-    rows : Rows
 
     Returns
     -------

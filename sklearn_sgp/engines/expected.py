@@ -36,7 +36,6 @@ def expected_of(choices, kernel, expression, n_noises):
 
     Parameters
     ----------
-    choices : start.Choices
     kernel : Kernel
         The whole one, noise included.
     expression : KernelExpression
@@ -105,7 +104,6 @@ def begun(expected, values, bounds, by_default):
 
     Parameters
     ----------
-    expected : KernelPriors
     values : dict
         Logarithms by the names of the groups.
     bounds : dict

@@ -40,12 +40,8 @@ def predicted_at_some(rows, posterior, likelihood):
 def warn_of_unexplained(rows, predicted, likelihood):
     """Warn where predictions explain nothing of targets that neighbours predict.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (n, t)
-        Of the rows: means of the targets, or probabilities of the classes.
-    likelihood : Likelihood
-        Of classes, or of regression with the mean of q(u) as its own; no other is looked at.
+    Predicted are means of the targets, or probabilities of the classes, (n, t). No other likelihood
+    is looked at than those of classes, and of regression with the mean of q(u) as its own.
     """
     if not _can_tell(rows, likelihood):
         return
@@ -77,13 +73,8 @@ def neighbours_explain(rows, likelihood):
 def is_doubtful(problem, fitted, value):
     """Return whether a default kernel explains so little of classes that another start may do more.
 
-    The bound tells how much of the entropy of the labels is explained, neighbours how much there
-    is to explain at least.
-
-    Parameters
-    ----------
-    value : float
-        The bound.
+    The bound tells how much of the entropy of the labels is explained, neighbours how much there is
+    to explain at least. ``value`` is the bound.
     """
     likelihood, is_default = fitted.likelihood, "theta" in problem.start.with_default_bounds
     if not (_has_classes(likelihood) and problem.learns and is_default):
@@ -113,10 +104,7 @@ def hardly_explains(problem, fitted):
 def explains_little(rows, log_p):
     """Return whether a mean log probability of regressions' labels is hardly above that of chance.
 
-    Parameters
-    ----------
-    rows : Rows
-        Of classes as regressions.
+    The rows are of classes as regressions.
     """
     rows = rows.fixed_subset(EXPLAINED_ROWS)
     y = rows.y == rows.y.max(axis=1, keepdims=True)
@@ -126,10 +114,7 @@ def explains_little(rows, log_p):
 def explains_little_of(of_class, log_p):
     """Return whether a mean log probability of labels is hardly above that by frequencies.
 
-    Parameters
-    ----------
-    of_class : ndarray of shape (C,)
-        What the labels of each class count.
+    ``of_class`` is what the labels of each class count.
     """
     return log_p > -np.inf and 1.0 + log_p / _entropy_of(of_class) < _LITTLE_EVIDENCE
 

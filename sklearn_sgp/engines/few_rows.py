@@ -28,11 +28,6 @@ def borne_out(start, rows):
     predictions of n rows are Student's t with n - 1 degrees of freedom. So deviations are as much
     wider that intervals of 90 % are those. The scale of one row, or of equal targets, is their
     size, or 1 where they are 0.
-
-    Parameters
-    ----------
-    start : Start
-    rows : Rows
     """
     if rows.live_elsewhere or not _is_unsure(start, rows):
         return start

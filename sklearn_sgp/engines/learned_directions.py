@@ -74,13 +74,7 @@ _TIMES_AS_LONG = 4.0
 def or_along_directions(problem, best, fit):
     """Return the better of what was learned and a fit with a kernel of directions.
 
-    Parameters
-    ----------
-    problem : Problem
-        As it was posed.
-    best : BestSoFar
-    fit : callable
-        ``fit(problem)``: a problem and a `Fitted`.
+    The problem is as it was posed, and ``fit(problem)`` returns a problem and a `Fitted`.
     """
 
     def turned_problem():
@@ -191,7 +185,6 @@ class _Found(NamedTuple):
 
     Parameters
     ----------
-    parameters : Parameters
     value : float
         The evidence.
     gain : float
@@ -217,7 +210,6 @@ class _Search:
     ----------
     rows : Rows
         All of them.
-    fitted : Fitted
     center, spread : ndarray of shape (d,)
         Means and standard deviations of the columns; 0 for a column of one value.
     """
@@ -235,12 +227,7 @@ class _Search:
 
         Its evidence has to pay for the weights, and each row, given the others, to be more likely
         by more than two standard errors. Of several that one is best whose weights pay most where
-        all rows gain as much as these.
-
-        Parameters
-        ----------
-        scales : ndarray of shape (d,)
-            Of the columns, learned.
+        all rows gain as much as these. ``scales`` are those of the columns, learned.
         """
         kernel = self.learned.kernel.sklearn_kernel
         first = self.ascent(

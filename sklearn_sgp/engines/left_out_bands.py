@@ -31,12 +31,7 @@ def check_left_out(problem, fitted):
 
 
 def check_left_out_of_sites(problem, fitted, regression):
-    """Do the same for models of near rows, whose rows as a regression are known.
-
-    Parameters
-    ----------
-    regression : Rows
-    """
+    """Do the same for models of near rows, whose rows as a regression are known."""
     rng, places = np.random.RandomState(0), None
     if len(regression) > _LOOKED_AT:
         places = np.sort(fitted.predictor.drawn(len(regression), _LOOKED_AT, rng))

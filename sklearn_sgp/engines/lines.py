@@ -120,7 +120,6 @@ def _reduced(rows, X):
 
     Parameters
     ----------
-    rows : Rows
     X : ndarray of shape (n, d)
         Columns of the lines, which are 0 at their centers.
 

@@ -18,12 +18,8 @@ def with_spread_of_levels(fitted):
     """Return a fitted model whose new categories scatter as much as the known ones do.
 
     Nothing else changes: inducing inputs and near rows are of known categories. Where later batches
-    have left inducing inputs in new ones, these keep the variance that they had.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        With a kernel that was learned.
+    have left inducing inputs in new ones, these keep the variance that they had. The kernel was
+    learned.
     """
     posterior, parameters = fitted.posterior, fitted.parameters
     if parameters.mixes_outputs:

@@ -31,13 +31,8 @@ def expects_no_noise(noise_variance, bounds):
 def with_room(start, near):
     """Return a start, and its alternatives, whose functions may vary far more than the targets.
 
-    A smooth function without noise is a small part of what its kernel allows.
-
-    Parameters
-    ----------
-    start : Start
-    near : bool
-        Whether predictions are from near rows beside inducing inputs.
+    A smooth function without noise is a small part of what its kernel allows. ``near`` says that
+    predictions are from near rows beside inducing inputs.
     """
     if not start.has_equal_noise:
         return start

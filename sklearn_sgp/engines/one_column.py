@@ -36,13 +36,7 @@ _WORSE = 0.25
 def or_fast_along_columns(problem, best, fit):
     """Return the best of what was learned and fits that begin fast along columns it has missed.
 
-    Parameters
-    ----------
-    problem : Problem
-        As it was posed.
-    best : BestSoFar
-    fit : callable
-        ``fit(problem)``: a problem and a `Fitted`.
+    The problem is as it was posed, and ``fit(problem)`` returns a problem and a `Fitted`.
     """
     first = best.fitted
     posed = _fast_along_columns(problem, first)

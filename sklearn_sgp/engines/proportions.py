@@ -32,7 +32,6 @@ def with_proportions(starts, rows, spread, choices, previous):
         With default kernels.
     spread : ndarray of shape (d,)
         Standard deviations of the columns; 0 for a column of one value.
-    choices : start.Choices
     previous : Fitted or None
     """
     if not choices.kernel_set.in_proportion or choices.kernel_priors:

@@ -97,10 +97,7 @@ class StandardUnits:
     def posed(self, problem, copies):
         """Return the problem in these units, all of it on the grid.
 
-        Parameters
-        ----------
-        copies : bool
-            Whether all inputs are copied, as few as learning copies where there are more.
+        With ``copies`` all inputs are copied, as few as learning copies where there are more.
         """
         change = _StandardRows(self.inputs.center, self.inputs.scale, self.target)
         rows = problem.rows.seen_as(change)

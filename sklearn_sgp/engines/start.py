@@ -95,10 +95,7 @@ class Choices:
     def by_default(self, kernel, noise_variance):
         """Return the same with another default kernel, whose inducing inputs stay where they are.
 
-        Parameters
-        ----------
-        noise_variance : float
-            That learning begins with, unless it was given.
+        Learning begins with this noise variance, unless one was given.
         """
         given = self.noise_variance is not None or isinstance(self.noise_variance_bounds, str)
         noise = self.noise_variance if given else noise_variance
@@ -231,13 +228,8 @@ def _may_be_lines(rows, choices, likelihood):
 def of_columns(kernel, X, columns):
     """Return the user's kernel with numbers of columns, which also sees where values are missing.
 
-    A kernel that names columns behind those of the user, as learned ones do, sees this already.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Inputs of the kernel.
-    columns : InputColumns
+    A kernel that names columns behind those of the user, as learned ones do, sees this already. X
+    are the inputs of the kernel.
     """
     count = X.shape[1] - len(columns.incomplete)
     if count < least_columns(kernel) <= X.shape[1]:

@@ -53,15 +53,8 @@ _CATEGORY_TIES = (4.0, 4.0, 1.0)
 def prior_of(choices, expression, spread):
     """Return the prior that ties what is learned of categories, and length scales, or None.
 
-    A prior of the user's of length scales takes the place of the latter.
-
-    Parameters
-    ----------
-    choices : start.Choices
-    expression : Expression
-        The compiled kernel.
-    spread : ndarray of shape (d,)
-        Standard deviations of the columns; 0 for a column of one value.
+    A prior of the user's of length scales takes the place of the latter. The expression is the
+    compiled kernel; ``spread`` has standard deviations of the columns, 0 for a column of one value.
     """
     factors, places = [], tuple(CategoryPlaces(*slots) for slots in category_slots(expression))
     if places:

@@ -24,10 +24,7 @@ OF_NOISE = (
 def fitted_attributes(estimator, fitted, weight):
     """Return the fitted attributes as a dictionary.
 
-    Parameters
-    ----------
-    weight : float
-        Total weight of the rows that the objective counts.
+    ``weight`` is that of the rows that the objective counts.
     """
     fitted = replace(fitted, predictor=fitted.predictor.ready())
     targets, parameters, form = fitted.targets, fitted.parameters, estimator._format

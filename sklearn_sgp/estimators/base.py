@@ -97,12 +97,8 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def _following(self, trace, progress, log_scale, attributes_now):
         """Tell callbacks, and print, how learning goes.
 
-        Parameters
-        ----------
-        log_scale : float
-            What objectives lose in units of the targets.
-        attributes_now : callable
-            Returns the fitted attributes, given the parameters amid the fit.
+        ``log_scale`` is what objectives lose in units of the targets; ``attributes_now`` returns
+        the fitted attributes, given the parameters amid the fit.
         """
 
         told, n_printed = 0.0, 0

@@ -25,10 +25,7 @@ def variational(estimator, fit=None):
 def in_blocks(estimator, previous, fit):
     """Return the engine of block models: which factors, which blocks, which solver.
 
-    Parameters
-    ----------
-    previous : Fitted or None
-        Of an earlier fit, whose steps may go on.
+    ``previous`` is the fit before, if any, whose steps may go on.
     """
     return BlockModels(block_plan(estimator, len(fit.X)), previous)
 
@@ -36,11 +33,7 @@ def in_blocks(estimator, previous, fit):
 def of_first_rows(engine, initial, fit):
     """Return the engine of a stream, which keeps its first rows while they are few.
 
-    Parameters
-    ----------
-    engine : Stream
-        With the user's parameters.
-    initial : InitialRows
+    The engine has the user's parameters.
     """
     targets, likelihood = fit.targets, fit.problem.start.likelihood
     # units of targets may follow the rows, but not where outliers would lead

@@ -47,12 +47,8 @@ class DriftCheck:
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.
 
-        Parameters
-        ----------
-        rows : Rows
-            Of a later batch, before the model learns from it.
-        n_rows : int
-            Number of rows with those before.
+        The rows are those of a later batch, before the model learns from it; ``n_rows`` counts
+        those before, too.
         """
         if n_rows < self.due or not len(rows):
             return self

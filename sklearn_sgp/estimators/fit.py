@@ -20,7 +20,6 @@ class Fit:
     y : ndarray
         As it came; encoded as columns (n, t) and warped, but not scaled, when the steps have
         done that.
-    weight : ndarray of shape (n,) or None
     labels : ndarray of shape (n,) or None
         Of blocks.
     offset : ndarray of shape (n,) or None
@@ -36,9 +35,6 @@ class Fit:
     likelihood : Likelihood
         What the user asked for, for targets as they are scaled. That of the problem is Gaussian
         where row noise is learned in turn with the function.
-    engine : Engine
-    problem : Problem
-    fitted : Fitted
     is_batch : bool
         Whether it is the first of several batches, each of which kernel and noise are learned from.
     plain : Fit or None

@@ -149,10 +149,7 @@ def store_blocks(estimator, fitted, targets, n_rows):
 def mark_of(estimator, fit):
     """Return what is equal for two fits of the same rows and parameters; None where unknown.
 
-    Parameters
-    ----------
-    fit : Fit
-        Before its first step.
+    ``fit`` is before its first step.
     """
     if not estimator.warm_start or fit.y is None:
         return None
@@ -174,12 +171,7 @@ def _hash(array):
 def better_of(estimator, fit, mark):
     """Return a fit as it ended, or with the fit before where that has learned more of these rows.
 
-    Parameters
-    ----------
-    fit : Fit
-        After its last step.
-    mark : tuple or None
-        See `mark_of`.
+    ``fit`` is after its last step; for ``mark`` see `mark_of`.
     """
     before, after = estimator._fitted, fit.fitted
     if mark is None or mark != estimator._mark or not fit.problem.learns:

@@ -10,6 +10,7 @@ from ..data.rows import merge_observed
 from ..data.targets import Targets, observed_columns
 from ..data.winsorize import winsorized_observed
 from .chosen import choices_of
+from .mixed_outputs import mixes_outputs
 from .offsets import beside_offset
 from .steps import scaled_likelihood
 
@@ -21,53 +22,87 @@ _FURTHEST_MIXED = 4.0
 
 
 @dataclass(frozen=True)
-class ScaleObserved:
-    """Centres and scales targets of which some are NaN, for outputs that mix latent functions."""
-
-    estimator: object
-    likelihood: object
+class MergeObserved:
+    """Replaces rows that are equal, and have no NaN at other places, by one of their weight."""
 
     def __call__(self, fit):
-        estimator = self.estimator
         rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight, fit.offset)
-        X, columns, weight, offset, places = rows
-        never = np.flatnonzero(np.isnan(columns).all(axis=0))
+        X, y, weight, offset, places = rows
+        never = np.flatnonzero(np.isnan(y).all(axis=0))
         if len(never):  # of the first batch of a stream
             raise ValueError(
                 "Each output must be observed in the first batch, which decides the scale of the "
                 f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
                 "it larger (init_size of fit), or begin with rows that have this output."
             )
-        likelihood, normalize_y, near = self.likelihood, estimator.normalize_y, columns
-        choices = choices_of(estimator)
-        by_sites, before = choices.mixes_outputs and not likelihood.conjugate, None
-        if choices.learns_means and estimator.warm_start and (by_sites or np.isnan(columns).any()):
-            before = estimator._fitted
-        if by_sites:
-            likelihood = self._initialised(columns, weight, offset)
-            likelihood = _with_means_of(likelihood, before)
-            normalize_y = normalize_y if likelihood.scales_targets else False
-            if likelihood.allows_outliers:
-                near = winsorized_observed(columns, _FURTHEST_MIXED)
-        targets = Targets.fit_observed(near, weight, normalize_y, fit.ndim)
-        if before is not None:
-            targets = targets.with_means_of(before.targets)
-        if likelihood.scales_targets or not by_sites:
-            check_first_scaled(targets, columns)
-            targets = targets.with_resolution(columns)
-        if by_sites and likelihood.scales_targets:
-            likelihood = scaled_likelihood(likelihood, targets)
-        fit = replace(fit, targets=targets, likelihood=likelihood, offset=offset)
-        return replace(fit, X=X, y=columns, weight=weight, places=places)
+        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
-    def _initialised(self, y, weight, offset):
+
+@dataclass(frozen=True)
+class ScaleObserved:
+    """Centres and scales targets of which some are NaN, with Gaussian noise."""
+
+    estimator: object
+    likelihood: object
+
+    def __call__(self, fit):
+        y, normalize_y = fit.y, self.estimator.normalize_y
+        before = _earlier(self.estimator) if np.isnan(y).any() else None
+        targets = Targets.fit_observed(y, fit.weight, normalize_y, fit.ndim)
+        targets = _with_resolution(_moved_as(targets, before), y)
+        return replace(fit, targets=targets, likelihood=self.likelihood)
+
+
+@dataclass(frozen=True)
+class ScaleObservedOfSites:
+    """Does the same for outputs that mix latent functions under another likelihood."""
+
+    estimator: object
+    likelihood: object
+
+    def __call__(self, fit):
+        y, before = fit.y, _earlier(self.estimator)
+        likelihood = _with_means_of(self._initialised(fit), before)
+        is_scaled = likelihood.scales_targets
+        normalize_y = self.estimator.normalize_y if is_scaled else False
+        near = winsorized_observed(y, _FURTHEST_MIXED) if likelihood.allows_outliers else y
+        targets = Targets.fit_observed(near, fit.weight, normalize_y, fit.ndim)
+        targets = _moved_as(targets, before)
+        if is_scaled:
+            targets = _with_resolution(targets, y)
+            likelihood = scaled_likelihood(likelihood, targets)
+        return replace(fit, targets=targets, likelihood=likelihood)
+
+    def _initialised(self, fit):
         """Return the likelihood with what it takes from the targets that were observed."""
-        given = self.likelihood
+        given, y = self.likelihood, fit.y
         check_observed(given, y)
-        likelihood = given.initialized(y, weight)
-        if offset is None:
+        likelihood = given.initialized(y, fit.weight)
+        if fit.offset is None:
             return likelihood
-        return beside_offset(likelihood, given, offset, weight, ~np.isnan(y))
+        return beside_offset(likelihood, given, fit.offset, fit.weight, ~np.isnan(y))
+
+
+def scale_observed(estimator, likelihood):
+    """List the steps of targets of which some may be NaN."""
+    by_sites = mixes_outputs(estimator) and not likelihood.conjugate
+    scale = ScaleObservedOfSites if by_sites else ScaleObserved
+    return [MergeObserved(), scale(estimator, likelihood)]
+
+
+def _earlier(estimator):
+    """Return the fit whose learned means of the outputs are the first ones here, or None."""
+    goes_on = choices_of(estimator).learns_means and estimator.warm_start
+    return estimator._fitted if goes_on else None
+
+
+def _moved_as(targets, before):
+    return targets if before is None else targets.with_means_of(before.targets)
+
+
+def _with_resolution(targets, y):
+    check_first_scaled(targets, y)
+    return targets.with_resolution(y)
 
 
 def _with_means_of(likelihood, before):

@@ -39,7 +39,6 @@ def beside_offset(likelihood, given, offset, weight, *seen):
     given : Likelihood
         As the user gave it.
     offset : ndarray of shape (n,)
-    weight : ndarray of shape (n,) or None
     seen : ndarray of shape (n, t)
         Which targets were observed, if not all.
     """

@@ -24,14 +24,8 @@ from .validation import checked_inputs
 def prior_model(estimator, X):
     """Return the distribution of observations under the prior, and checked inputs.
 
-    q(u) is p(u), at one inducing input.
-
-    Parameters
-    ----------
-    estimator : SVGPRegressor
-        With Gaussian noise, not fitted.
-    X : array-like
-        Where it is to predict.
+    q(u) is p(u), at one inducing input. The estimator has Gaussian noise, and is not fitted; X is
+    where it is to predict.
     """
     estimator = copy.copy(estimator)
     inputs = checked_inputs(estimator, X, reset=True)

@@ -42,7 +42,7 @@ from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
 from .mean_steps import BeginPlain, LearnInSilence, PlainFirst, Shorten, VouchForMean
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
-from .observed_steps import MoveMeans, ScaleObserved
+from .observed_steps import MoveMeans, scale_observed
 from .steps import (
     Calibrate,
     EncodeAsRegressions,
@@ -123,7 +123,8 @@ def svgp_regressor(estimator, previous, live_elsewhere=False):
     engine = ChooseEngine(partial(variational, estimator))
     pose = PoseProblem(estimator, previous=previous)
     if mixes_outputs(estimator):
-        return Recipe([engine, ScaleObserved(estimator, likelihood), pose], [Learn(), MoveMeans()])
+        scale = scale_observed(estimator, likelihood)
+        return Recipe([engine, *scale, pose], [Learn(), MoveMeans()])
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
@@ -177,11 +178,12 @@ def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
 def streaming_regressor(estimator, engine, initial):
     """List what the first batch of a `StreamingSGPRegressor` does."""
     likelihood = _as_asked(estimator)
+    of_gaps = scale_observed(estimator, likelihood)
     if mixes_outputs(estimator):
-        scale, has_row_noise = [ScaleObserved(estimator, likelihood)], False
+        scale, has_row_noise = of_gaps, False
     else:
         scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
-        scale = [ScalePresent(scale, ScaleObserved(estimator, likelihood))]
+        scale = [ScalePresent(scale, of_gaps)]
         has_row_noise = needs_row_noise(likelihood)
     pose = PoseProblem(
         estimator,

@@ -78,7 +78,6 @@ class ScaleTargets:
 
     Parameters
     ----------
-    estimator : BaseSGP
     warps : bool
         Whether it may warp them.
     """
@@ -258,7 +257,6 @@ class PoseProblem:
 
     Parameters
     ----------
-    estimator : BaseSGP
     has_row_noise : bool
         Whether the function is learned with Gaussian noise, that of each row besides.
     previous : Fitted or None

@@ -4,28 +4,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .observed_steps import ScaleObserved
-
 
 @dataclass(frozen=True)
 class ScalePresent:
-    """Takes some steps where targets of independent outputs are all there, else another one.
-
-    Parameters
-    ----------
-    steps : list of callable
-    of_gaps : ScaleObserved
-    """
+    """Takes some steps where targets of independent outputs are all there, else others."""
 
     steps: list
-    of_gaps: ScaleObserved
+    of_gaps: list
 
     def __call__(self, fit):
-        if not np.isnan(np.asarray(fit.y, dtype=np.float64)).any():
-            for step in self.steps:
-                fit = step(fit)
-            return fit
-        return self.of_gaps(fit)
+        has_all = not np.isnan(np.asarray(fit.y, dtype=np.float64)).any()
+        for step in self.steps if has_all else self.of_gaps:
+            fit = step(fit)
+        return fit
 
 
 @dataclass(frozen=True)

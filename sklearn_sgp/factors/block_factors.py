@@ -38,12 +38,7 @@ class SingularBlockError(NotPositiveDefiniteError, ValueError):
 def repetition_constant(weight, noise_variance, counts):
     """Return what weights of rows that belong together add to -log t (docs/theory.md, eq. 19).
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-    noise_variance : float
-    counts : ndarray of shape (n,)
-        Numbers of observations: the weights, unless these are precisions as well.
+    ``counts`` are numbers of observations: the weights, unless these are precisions as well.
     """
     powers = float((counts - 1.0).sum()) * (LOG_2PI + np.log(noise_variance))
     return 0.5 * (powers + float(np.log(weight).sum()))
@@ -57,11 +52,7 @@ def repetition_slope(counts):
 def singular_block(noise_variance, weight):
     """Return the message for a covariance of a block that is not positive definite.
 
-    Parameters
-    ----------
-    noise_variance : float
-    weight : ndarray of shape (n,)
-        Of its rows.
+    ``weight`` is that of its rows.
     """
     largest = float(weight.max())
     return (
@@ -79,7 +70,6 @@ def naming_block(noise_variance, weight):
 
     Parameters
     ----------
-    noise_variance : float
     weight : ndarray of shape (n,)
         Of its rows.
 
@@ -102,8 +92,6 @@ def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
     At : ndarray of shape (n, m)
     K : ndarray of shape (n, n)
         K(X_B, X_B); is overwritten.
-    weight : ndarray of shape (n,)
-    noise_variance : float
     alpha : float
         Above 0.
     """
@@ -151,13 +139,10 @@ class Model:
 
         Parameters
         ----------
-        A : ndarray of shape (m, n)
-        y : ndarray of shape (n, t)
         weight, counts : ndarray of shape (n,)
             Precisions times numbers of observations, and the latter.
         K : ndarray of shape (n, n) or (n,)
             Prior covariance, which is overwritten, of a dense model; else variances.
-        noise_variance : float
 
         Returns
         -------
@@ -209,13 +194,10 @@ class DiagonalFactor:
 
     Parameters
     ----------
-    A : ndarray of shape (m, n)
-    y : ndarray of shape (n, t)
     weight : ndarray of shape (n,)
         Numbers of observations.
     prior_variance : ndarray of shape (n,)
         k(x, x).
-    noise_variance : float
     precision : ndarray of shape (n,) or float
         The noise variance of each row is divided by its own.
     """
@@ -283,12 +265,8 @@ class DenseFactor:
 
     Parameters
     ----------
-    A : ndarray of shape (m, n)
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,)
     prior_covariance : ndarray of shape (n, n)
         K(X_B, X_B); is overwritten.
-    noise_variance : float
     model : Model
         ``alpha`` above 0.
     counts : ndarray of shape (n,) or None

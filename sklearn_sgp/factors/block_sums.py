@@ -42,8 +42,6 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
         Of positive weight, none empty.
     m : int
         Number of inducing inputs.
-    n_jobs : int or None
-    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------
@@ -61,7 +59,6 @@ def block_sums(prior, pieces, noise_variance, model):
     ----------
     pieces : passes.AnyPieces
         A piece is a block.
-    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------

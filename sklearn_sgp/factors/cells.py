@@ -49,7 +49,6 @@ class Cell:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     At : ndarray of shape (n, m)
     factors : list of Factor
         For each H.
@@ -173,7 +172,6 @@ class Cells:
         The near rows of all cells, where none is.
     near : list of ndarray of int or None
         Positions of these among them, for each cell.
-    noise_variance : float or ndarray of shape (t,)
     """
 
     X: np.ndarray
@@ -191,11 +189,6 @@ class Cells:
 
         All: what is computed of near rows has digits that depend on how many rows there are, and
         predictions are not to depend on what the cache still holds of those before.
-
-        Parameters
-        ----------
-        around : callable
-            See `predict.near_rows.LocalConditional`.
         """
         known = [cache.find(k) for k in numbers]
         rows, near = None, [None] * len(known)
@@ -268,7 +261,6 @@ class _Places:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
     places : list of ndarray of int
     """
 

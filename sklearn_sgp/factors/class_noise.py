@@ -143,8 +143,6 @@ class ClassTerms(NamedTuple):
     p : ndarray of shape (n, 1)
     number : ndarray of int, shape (n,)
         Class of each row.
-    normaliser : float
-    scale : float
     """
 
     P: np.ndarray

@@ -63,14 +63,11 @@ class ConditionedFactor:
     ----------
     At : ndarray of shape (n, m)
         A^T of all rows of the piece; rows of it are gathered.
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,)
     K : ndarray of shape (n_values,)
         Upper triangles of the kernel matrices of the rows of each group, `Groups.triangles` of
         `rows_of_groups`.
     groups : sequence of (ndarray, ndarray)
         Rows that a group is conditioned on, and its own; own rows come in order.
-    noise_variance : float
     counts : ndarray of shape (n,) or None
         Numbers of observations, where the weights are precisions as well.
     """

@@ -29,7 +29,6 @@ def noise_gradient(noise_variance, by_output):
 
     Parameters
     ----------
-    noise_variance : float or ndarray of shape (t,)
     by_output : ndarray of shape (t,), or a number
         Derivatives if each output had a noise variance of its own.
 
@@ -118,8 +117,6 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-    A : ndarray of shape (m, n)
     with_inputs : bool
         Whether the gradient in Z is wanted.
 

@@ -93,7 +93,6 @@ def sums_of_joined(prior, blocks, n_before, known, noise_variance, n_jobs):
         Number of a block: how many rows come before the new ones.
     known : dict
         As that of `KnownBlocks`.
-    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------

@@ -60,7 +60,6 @@ class Pieces(AnyPieces):
     kept_size : int, default=None
         How many numbers a pass would keep. None, a large size, and workers that are other
         processes keep nothing.
-    n_jobs : int or None
     """
 
     def __init__(self, pieces, kept_size=None, n_jobs=None):

@@ -18,7 +18,6 @@ def block_factors(prior, rows, noise_variance, model):
     ----------
     rows : Rows or ConditionedRows
         Of positive weight.
-    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------

@@ -92,7 +92,6 @@ def row_sums(kernel, Z, L_inv, pieces):
 
     Parameters
     ----------
-    Z : ndarray of shape (m, d)
     L_inv : ndarray of shape (m, m) or None
         Inverse of the Cholesky factor of K(Z, Z) for the whitened form, None for the direct one.
 

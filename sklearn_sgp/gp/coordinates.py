@@ -174,7 +174,6 @@ class Direct(_Coordinates):
     Parameters
     ----------
     H : ndarray of shape (m, m)
-    h : ndarray of shape (m, t)
     """
 
     prior: Prior

@@ -26,11 +26,7 @@ class FunctionalPrior(Prior):
 def of_functional(posterior, kernel):
     """Return q(u) with the means and variances of a functional.
 
-    Parameters
-    ----------
-    posterior : Posterior or MixedPosterior
-    kernel : SlopeKernel or BoundKernel
-        Of the functional; see kernels/_functionals.py.
+    The kernel is one of kernels/_functionals.py.
     """
     posterior.warm_cache()
     return posterior.seen_by(FunctionalPrior.of(posterior.prior, kernel))

@@ -43,11 +43,9 @@ def factorise_with_jitter(kernel, Z, jitter, noise_variance=np.inf):
 
     Parameters
     ----------
-    Z : ndarray of shape (m, d)
     jitter : float
         First rung, relative to the mean of diag K(Z, Z); a lower one where that is not small
         beside the noise.
-    noise_variance : float
 
     Raises
     ------
@@ -157,12 +155,8 @@ def rounding_error(prior):
 def factorise_larger(prior, Z, jitter):
     """Factorise at more inducing inputs, with the jitter of the old ones if that is enough.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (m, d)
-        The old inducing inputs first.
-    jitter : float
-        Relative jitter in use: the first rung where the old jitter is not enough.
+    The old inducing inputs are the first ones of Z, and ``jitter`` is the relative one in use: the
+    first rung where the old jitter is not enough.
     """
     try:
         # zeros appended to H and h are exact only if the old inducing inputs keep their jitter

@@ -159,14 +159,7 @@ class CoregionalisedPosterior(MixedPosterior):
 
     @classmethod
     def from_sums(cls, prior, sums, patterns, mixing, noise_variance):
-        """Return the optimum for Gaussian noise.
-
-        Parameters
-        ----------
-        patterns : list of ndarray of int
-        mixing : ndarray of shape (t, Q)
-        noise_variance : ndarray of shape (t,)
-        """
+        """Return the optimum for Gaussian noise."""
         scaled = mixing / noise_variance[:, None]
         H = sum(
             np.kron(mixing[observed].T @ scaled[observed], gram)

@@ -43,10 +43,6 @@ def compile_kernel(kernel, center):
         ``Categorical``, or any other ``Kernel``, whose gradients are central differences.
     center : ndarray of shape (n_features,)
         Subtracted from the inputs of stationary parts, so that inputs far from 0 lose no digits.
-
-    Returns
-    -------
-    expression : KernelExpression
     """
     builder, center = _Builder(), np.asarray(center, dtype=np.float64)
     node = builder.build(kernel, center)

@@ -116,11 +116,6 @@ class BoundKernel:
     def blocks(self, Z, X, groups):
         """Compute K(Z[rows], X[columns]) of each group, the entries of all of them in one array.
 
-        Parameters
-        ----------
-        Z : ndarray of shape (m, d)
-        X : ndarray of shape (n, d)
-
         Returns
         -------
         values : ndarray of shape (n_values,)
@@ -139,8 +134,6 @@ class BoundKernel:
 
         Parameters
         ----------
-        Z : ndarray of shape (m, d)
-        X : ndarray of shape (n, d)
         G : ndarray of shape (m, n)
             The cotangent. It may be overwritten.
         with_inputs : bool, default=True
@@ -173,7 +166,6 @@ class BoundKernel:
 
         Parameters
         ----------
-        X : ndarray of shape (n, d)
         groups : Groups
             Triangles.
 

@@ -30,12 +30,8 @@ def starting_length_scale(spread):
 
     A column of one value puts no rows apart: it is no reason for longer ones. Inducing inputs are
     optimised in these units too: on kin40k that takes L-BFGS to a bound 125 nats higher in 60
-    iterations than units of the standard deviations do.
-
-    Parameters
-    ----------
-    spread : ndarray of shape (d,)
-        Standard deviations of the columns; 0 for a column of one value.
+    iterations than units of the standard deviations do. ``spread`` has the standard deviations of
+    the columns; 0 for a column of one value.
     """
     return np.where(spread > 0.0, spread, 1.0) * np.sqrt(n_varying(spread))
 
@@ -237,7 +233,6 @@ def lines_of(kernel_set, spread, center, categorical, scarce=()):
 
     Parameters
     ----------
-    kernel_set : KernelSet
     spread, center : ndarray of shape (d,)
         Standard deviations and means of all columns.
     categorical, scarce : tuple of int
@@ -261,11 +256,7 @@ def lines_of(kernel_set, spread, center, categorical, scarce=()):
 def scarce_categories(columns, weight):
     """Return the columns whose categories have few rows each on average, a tuple.
 
-    Parameters
-    ----------
-    columns : InputColumns
-    weight : float
-        Of all rows.
+    ``weight`` is that of all rows.
     """
     pairs = zip(columns.categorical, columns.categories, strict=True)
     return tuple(c for c, values in pairs if weight < ROWS_FOR_FACTORS * len(values))
@@ -290,10 +281,7 @@ def _alike_in_one_way():
 def for_targets_of_size(kernel, low, middle, high):
     """Return a default kernel, made for targets of mean square 1, for others.
 
-    Parameters
-    ----------
-    low, middle, high : float
-        Mean squares: the least of the outputs, one between, and the largest.
+    The mean squares are the least of the outputs, one between, and the largest.
     """
     if isinstance(kernel, Sum):
         return Sum(

@@ -35,13 +35,7 @@ def are_features(expression, Z):
 
 
 def with_features(kernel, Z):
-    """Return a `BoundKernel` as it is, or that of the process that features Z make.
-
-    Parameters
-    ----------
-    kernel : BoundKernel
-    Z : ndarray of shape (m, d) or (m, d + 1), or None
-    """
+    """Return a `BoundKernel` as it is, or that of the process that features Z make."""
     if Z is None or not are_features(kernel.expression, Z):
         return kernel
     return FeatureKernel(kernel.expression, kernel.values, Z)
@@ -62,7 +56,6 @@ def draw_features(kernel, n_features, rng):
     kernel : BoundKernel
     n_features : int
         Most of them. Terms that are no constants share them equally, two for each frequency.
-    rng : numpy.random.RandomState
 
     Returns
     -------

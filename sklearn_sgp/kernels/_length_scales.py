@@ -49,17 +49,7 @@ def nearness_scales(kernel, std):
 
 
 def with_shorter_scales(expression, theta, share):
-    """Multiply every free length scale by ``share``, in free log parameters.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_theta,)
-    share : float
-
-    Returns
-    -------
-    theta : ndarray of shape (n_theta,)
-    """
+    """Multiply every free length scale by ``share``, in free log parameters."""
     return theta + np.log(share) * scale_mask(expression)
 
 
@@ -99,10 +89,7 @@ def scale_places(expression):
 def n_scales_of(expression, which):
     """Count the free length scales that columns have for themselves.
 
-    Parameters
-    ----------
-    which : ndarray of bool, shape (d,)
-        The columns.
+    ``which`` are the columns.
     """
     measured = [columns for leaf, columns in _leaves(expression) if leaf.length_scale is not None]
     return sum(
@@ -185,17 +172,7 @@ def _set_units(leaf, values, spread, units):
 
 
 def with_larger_variance(expression, theta, factor):
-    """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_theta,)
-    factor : float
-
-    Returns
-    -------
-    theta : ndarray of shape (n_theta,)
-    """
+    """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters."""
     return theta + np.log(factor) * variance_mask(expression)
 
 

@@ -52,12 +52,8 @@ def _factor(kernel):
 def generic_parts(kernel):
     """Return the parts of a kernel that say they need no rows of numbers.
 
-    Constants and white noise do not either, but have nothing to say of strings alone.
-
-    Parameters
-    ----------
-    kernel : object
-        As the user gave it.
+    Constants and white noise do not either, but have nothing to say of strings alone. The kernel is
+    as the user gave it.
     """
     if isinstance(kernel, KernelOperator):
         return generic_parts(kernel.k1) + generic_parts(kernel.k2)

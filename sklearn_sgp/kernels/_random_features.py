@@ -148,7 +148,6 @@ class Factor(NamedTuple):
 
     Parameters
     ----------
-    leaf : Leaf
     columns : ndarray of int
     weights : callable or None
         ``weights(p)``, shape (k, n_columns): the leaf sees linear combinations of its columns.

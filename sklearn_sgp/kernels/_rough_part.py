@@ -45,7 +45,6 @@ class Term:
 
         Parameters
         ----------
-        parameters : Parameters
         groups : ndarray of shape (g, n, d)
             Some rows each.
 
@@ -76,17 +75,8 @@ class Term:
     def with_less(self, theta, kept, correlation):
         """Take variance away such that the covariance of rows that are near stays as it is.
 
-        Parameters
-        ----------
-        theta : ndarray of shape (n_theta,)
-        kept : float
-            Share of the variance that is left, above the correlation.
-        correlation : float
-            Of rows that are near.
-
-        Returns
-        -------
-        theta : ndarray of shape (n_theta,)
+        ``kept`` is the share of the variance that is left, above the correlation, which is that of
+        rows that are near.
         """
         theta, log_correlation = theta.copy(), np.log(max(correlation, _LEAST_CORRELATION))
         theta[self.variance] += np.log(kept)

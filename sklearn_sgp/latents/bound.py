@@ -37,13 +37,7 @@ class Group:
 
 
 def groups_of(pattern, noise_variance):
-    """Group all outputs.
-
-    Parameters
-    ----------
-    pattern : ndarray of int, shape (P,)
-    noise_variance : float or ndarray of shape (P,)
-    """
+    """Group all outputs."""
     if np.ndim(noise_variance):
         return [
             Group(k, float(s2), np.array([p]))
@@ -174,7 +168,6 @@ def latent_bound(parameters, table, delta, *, given=None, n_jobs=None):
         Jitter in units of the kernel.
     given : Posterior or None
         q(u), held in whitened coordinates; None takes the optimum.
-    n_jobs : int or None
 
     Returns
     -------

@@ -30,12 +30,7 @@ def chunk_of(m):
 
 
 def expectations_of(kernel, Z):
-    """Return the expectations of a kernel at inducing inputs: in closed form if there is one.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (m, Q)
-    """
+    """Return the expectations of a kernel at inducing inputs: in closed form if there is one."""
     parts = parts_of(kernel.expression.node, Z.shape[1])
     if parts is None:
         return Points(kernel, Z)

@@ -19,12 +19,10 @@ class LatentMap:
 
     Parameters
     ----------
-    predictor : OutputModel
     candidates : InputPosteriors
         Which new rows may start from.
     calibration : ndarray of shape (2,)
         Factors of the noise and of the other variance of filled-in values.
-    n_jobs : int or None
     """
 
     predictor: OutputModel

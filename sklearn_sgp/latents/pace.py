@@ -17,7 +17,6 @@ class Pace:
     ----------
     seconds : float
         Of the whole pass; infinite for no limit.
-    n_jobs : int or None
     """
 
     def __init__(self, seconds, n_rows, n_jobs=None):

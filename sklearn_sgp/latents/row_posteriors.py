@@ -134,7 +134,6 @@ def find_inputs(
     candidates : InputPosteriors or None
         q(x) that any row may start from; those with the best bounds are tried.
     tol : float
-    n_jobs : int or None
     seconds : float
         Rows rest when their share of this is over.
 

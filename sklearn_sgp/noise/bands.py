@@ -23,14 +23,9 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     """Widen predicted deviations by a factor until bands hold their share of left-out rows.
 
     It needs little time, and fits that ended by `max_time` need it most. What is told of bands, in
-    the end, is what left-out rows say, or, where these cannot judge, what learning has said.
-
-    Parameters
-    ----------
-    problem, likelihood, fitted
-        As those of `left_out.with_variance_scale`.
-    targets : Targets
-        With the units in which bands are wide or narrow.
+    the end, is what left-out rows say, or, where these cannot judge, what learning has said. The
+    targets have the units in which bands are wide or narrow; all else is as of
+    `left_out.with_variance_scale`.
     """
     likelihood = varying_noise(problem, likelihood, fitted)
     noise = row_noise_of(fitted)

@@ -23,12 +23,7 @@ _SITE_ITERATIONS, _LIKELIHOOD_ITERATIONS = 10, 20
 def learn_before_sites(problem, learn):
     """Learn with sites, from the end of a coordinate ascent with precisions.
 
-    Parameters
-    ----------
-    problem : Problem
-        With a likelihood that has sites and a ``row_precision``.
-    learn : callable
-        ``learn(problem)`` returns a `Fitted`.
+    The likelihood has sites and a ``row_precision``; ``learn(problem)`` returns a `Fitted`.
     """
     settings, likelihood = problem.settings, problem.start.likelihood
     in_full = settings.n_restarts_optimizer > 0 or np.isfinite(problem.trace.clock.max_time)

@@ -22,7 +22,6 @@ def largest_log_noise(moments, squares, weight):
         Of the log noise at the rows, one that all outputs share, k = 1, or one of each.
     squares : ndarray of shape (n, t)
         Expected squared errors, in the same unit.
-    weight : ndarray of shape (n,)
 
     Returns
     -------

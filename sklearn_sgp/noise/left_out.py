@@ -111,12 +111,8 @@ def _precisions(scaled, variances, log_weights):
 def with_variance_scale(problem, likelihood, fitted):
     """Scale the predictive variances of a fit, where that predicts left-out rows better.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its rows with the precisions that q(u) rests on.
-    likelihood : Likelihood
-        The noise, or the choice among noises, that the user asked for.
+    The rows have the precisions that q(u) rests on; the likelihood is the noise, or the choice
+    among noises, that the user asked for.
     """
     clock, likelihood = problem.trace.clock, varying_noise(problem, likelihood, fitted)
     if likelihood is None or clock.left() <= 0.0:
@@ -281,7 +277,6 @@ def with_precisions(fitted, rows, n_jobs, counting=AS_NEW, add=with_squares, kno
 
     Parameters
     ----------
-    counting : row_noise.Counting
     add : callable
         See `RowNoise.joined`.
     known : Predictor or None

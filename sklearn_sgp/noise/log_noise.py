@@ -127,13 +127,7 @@ def _seconds(clock):
 
 
 def with_squares(previous, rows, squares, n_jobs, counting):
-    """Add the squared errors of a later batch to q(g); kernel and inducing inputs stay.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n, t)
-    counting : row_noise.Counting
-    """
+    """Add the squared errors of a later batch to q(g); kernel and inducing inputs stay."""
     log_noise = previous.start.likelihood
     of_squares = rows_of_squares(rows, squares, log_noise)
     added = SiteInference(log_noise, of_squares.y.shape[1]).add(

@@ -188,13 +188,7 @@ class RowNoise:
         return noise
 
     def with_levels(self, rows, squares, at_rows):
-        """Find the largest and the typical log noise from squared errors of rows, (n, t).
-
-        Parameters
-        ----------
-        at_rows : LogNoiseMoments
-            Of this noise.
-        """
+        """Find the largest and the typical log noise from squared errors of rows, (n, t)."""
         weight, prior = rows.weights[1], self.log_noise.posterior.prior.kernel.diag(rows.X)
         ceiling = largest_log_noise(at_rows, squares, weight)
         return replace(self, ceiling=ceiling, share=typical_share(at_rows, prior, weight))
@@ -221,7 +215,6 @@ class RowNoise:
         ----------
         squares : ndarray of shape (n, t)
             As those of `updated`, expected before the batch.
-        counting : Counting
         add : callable
             How squared errors are added to the log noise.
 

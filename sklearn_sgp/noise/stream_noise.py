@@ -25,12 +25,10 @@ class StreamedSquares:
 
     Parameters
     ----------
-    settings : Settings
     share : float
         What the squared errors so far count.
     weight_seen : float
         Of all rows so far.
-    seed : object
     """
 
     settings: Settings

@@ -21,7 +21,6 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
         Jitter in units of the kernel.
     copies : float
         How many blocks each of these stands for.
-    n_jobs : int or None
 
     Returns
     -------

@@ -47,7 +47,6 @@ class ClassRegressions:
         Targets are numbers of classes, as `Softmax` has them.
     likelihood : Dirichlet
         With an offset for each class.
-    n_jobs : int or None
     """
 
     def __init__(self, rows, likelihood, n_jobs=None):

@@ -109,7 +109,6 @@ def optimal_q(prior, pieces, noise_variance, coordinates):
 
     Parameters
     ----------
-    noise_variance : float or ndarray of shape (t,)
     coordinates : type
         Whitened or Direct; see `gp.coordinates.choose_coordinates`.
 
@@ -142,7 +141,6 @@ def collapsed_bound(
         Jitter in units of the kernel.
     with_inputs : bool
         Whether the gradient in Z is wanted.
-    n_jobs : int or None
     coordinates : type or None
         Whitened or Direct; None takes what ``limit`` says.
     limit : float

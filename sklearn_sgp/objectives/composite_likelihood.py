@@ -43,7 +43,6 @@ class CompositeLikelihood:
     ----------
     groups : list of ConditionedRows
         Each has one group.
-    n_jobs : int or None
     """
 
     def __init__(self, groups, n_jobs=None):
@@ -93,10 +92,7 @@ class CompositeLikelihood:
     def value(self, parameters, targets=None):
         """Return the density alone, of other targets if given: what no gradient is needed for.
 
-        Parameters
-        ----------
-        targets : list of ndarray of shape (n, t) or None
-            As those of `of_targets`.
+        ``targets`` are those of `of_targets`.
         """
         groups = self.groups if targets is None else _with_targets(self.groups, targets)
         if groups[0].class_noise is not None:  # slopes cost little beside the classes' factors
@@ -404,13 +400,8 @@ def _share_known(counts, number):
     """Return the share of each row that stays where one of the rows it stands for is left out.
 
     Equal rows are one. If all of them were left out, of those of its inputs only rows of other
-    classes would be known. What a class weighs, beside others, is no number of rows.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n,)
-    number : ndarray of int, shape (n,)
-        Classes.
+    classes would be known. What a class weighs, beside others, is no number of rows. ``number`` has
+    their classes, (n,).
     """
     least = np.full(number.max() + 1, np.inf)
     np.minimum.at(least, number, counts)

@@ -99,13 +99,7 @@ def exact_evidence(parameters, rows):
 
 
 def left_out_score(parameters, rows):
-    """Return the `Score` of the rows, each given all others: log densities of their means.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    rows : DistinctRows
-    """
+    """Return the `Score` of the rows, each given all others: log densities of their means."""
     each = 0.0
     for one in _outputs(parameters.kernel, rows, parameters.noise_variance):
         precision = np.diagonal(inverse_from_cholesky(one.L))[:, None]
@@ -126,7 +120,6 @@ def exact_posterior(prior, rows, noise_variance):
     prior : Prior
         At inducing inputs that contain the rows.
     rows : DistinctRows
-    noise_variance : float or ndarray of shape (t,)
 
     Returns
     -------

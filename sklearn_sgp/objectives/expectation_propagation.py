@@ -148,7 +148,6 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
     ----------
     K : ndarray of shape (n, n)
         Prior covariance. The prior mean is zero, but for the offset of the likelihood.
-    observed : Observed
     likelihood : Likelihood
         Of one output.
     sites : Sites
@@ -158,10 +157,6 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
     most_sweeps : int
         With fewer than it takes, sites are not at the fixed point, and the evidence is off by the
         square of their error.
-
-    Returns
-    -------
-    approximation : Approximation
 
     Raises
     ------
@@ -260,10 +255,7 @@ class _Posterior(NamedTuple):
     def log_scale(self, sites, cavity, log_integral, observed):
         """Return the scales with which cavity and sites have the integrals that the rows ask for.
 
-        Parameters
-        ----------
-        log_integral : ndarray of shape (n,)
-            Of the likelihood of one observation.
+        ``log_integral`` is that of the likelihood of one observation.
         """
         mean, variance = cavity
         squares = self.mean**2 / self.variance - mean**2 / variance

@@ -36,7 +36,6 @@ class LeftOutClasses:
         Means and variances of the functions.
     place : ndarray of shape (n,)
         Classes by the codes of the likelihood: numbers of them, or -1 and 1 of two.
-    weight : ndarray of shape (n,)
     """
 
     def __init__(self, likelihood, moments, place, weight):

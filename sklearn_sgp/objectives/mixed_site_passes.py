@@ -26,7 +26,6 @@ class MixedFunctions:
 
     Parameters
     ----------
-    mixing : ndarray of shape (t, Q)
     means : ndarray of shape (t,) or None
         What is added to the outputs' functions.
     """

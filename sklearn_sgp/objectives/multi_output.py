@@ -30,11 +30,6 @@ def noise_of_outputs(parameters):
 def coregionalised_value(q, scalars, noise_variance):
     """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64).
 
-    Parameters
-    ----------
-    q : MixedPosterior
-    noise_variance : ndarray of shape (t,)
-
     Returns
     -------
     value : float
@@ -53,11 +48,9 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
 
     Parameters
     ----------
-    q : MixedPosterior
     sums : OutputSums
     scalars : OutputScalars
     patterns : list of ndarray of int
-    noise_variance : ndarray of shape (t,)
 
     Returns
     -------
@@ -74,14 +67,7 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
 
 
 def optimal_posterior(prior, sums, patterns, mixing, noise_variance):
-    """Return the optimal q(u), decoupled where all outputs are observed in the same rows.
-
-    Parameters
-    ----------
-    patterns : list of ndarray of int
-    mixing : ndarray of shape (t, Q)
-    noise_variance : ndarray of shape (t,)
-    """
+    """Return the optimal q(u), decoupled where all outputs are observed in the same rows."""
     form = DecoupledPosterior if len(patterns) == 1 else CoregionalisedPosterior
     return form.from_sums(prior, sums, patterns, mixing, noise_variance)
 
@@ -98,7 +84,6 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     patterns : list of ndarray of int
     with_inputs : bool
         Whether the gradient in Z is wanted.
-    n_jobs : int or None
 
     Returns
     -------
@@ -149,9 +134,7 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
 
     Parameters
     ----------
-    q : MixedPosterior
     patterns : list of ndarray of int
-    noise_variance : ndarray of shape (t,)
 
     Returns
     -------

@@ -36,7 +36,6 @@ class NearSites:
         Each has one group.
     likelihood : Likelihood
         Its free parameters come with the `Parameters`.
-    n_jobs : int or None
     tol : float
         Of `propagate`.
     sweeps : (int, int)
@@ -106,8 +105,6 @@ class NearGroup:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n, t)
     counts : ndarray of shape (n,)
     n_before : int
         Rows that it is conditioned on.

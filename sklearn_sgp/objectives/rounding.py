@@ -30,7 +30,6 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
         Of the run.
     delta : float
         Jitter in units of the kernel.
-    n_jobs : int or None
 
     Returns
     -------

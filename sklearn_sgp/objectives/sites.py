@@ -73,8 +73,6 @@ class SiteProblem:
     ----------
     likelihood : Likelihood
         With numbers for its parameters.
-    noise_variance : float
-    n_jobs : int or None
     rho : float
         Length of the first step of `ascend`; afterwards that of the next.
     keep : bool
@@ -280,7 +278,6 @@ class SiteBound:
         Its free parameters come with the `Parameters`.
     tol : float
         Gain of the bound, in nats, with which inner iterations end.
-    n_jobs : int or None
     rho : float
         Length of the first inner step.
     deadline : float

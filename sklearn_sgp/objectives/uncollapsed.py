@@ -38,7 +38,6 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
         Current q(u); the gradient holds its (H, h) fixed.
     likelihood : Likelihood
         Conjugate.
-    noise_variance : float
     rows : Rows
         The minibatch.
     scale : float

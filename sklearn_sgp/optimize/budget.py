@@ -48,11 +48,7 @@ class Budget:
     def took(self, seconds, kind=None):
         """Note the seconds of a recurring task: on a slower machine more is reserved.
 
-        Parameters
-        ----------
-        seconds : float
-        kind : hashable
-            Only tasks of one kind are compared.
+        Only tasks of one kind are compared.
         """
         if not 0.0 < seconds < np.inf:
             return
@@ -69,12 +65,7 @@ class Budget:
         return self.left() if is_last else time_shares.STAGE * self.left()
 
     def affordable(self, n, seconds_each):
-        """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late.
-
-        Returns
-        -------
-        count : int
-        """
+        """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late."""
         left = max(self.clock.left(), 0.0)
         if n * seconds_each <= _SLACK_SHARE * left + _SLACK_SECONDS:
             return n

@@ -25,7 +25,6 @@ class Tried:
         What its run returned.
     score : objectives.scores.Score
         In nats a row of the scaled targets, greater is better.
-    seconds : float
     """
 
     name: str
@@ -49,7 +48,6 @@ class Comparison:
     ----------
     about : str
         What is chosen, as users see it.
-    trace : Trace
     """
 
     def __init__(self, about, trace):
@@ -96,7 +94,6 @@ def compare(about, candidates, run, trace):
         Names and what is run. Where a callback ends learning, no other one is.
     run : callable
         ``run(candidate)`` returns a result and its score.
-    trace : Trace
 
     Returns
     -------
@@ -155,23 +152,14 @@ def climb(first, at, directions, most, gains, about, trace):
 def tell(about, tried, taken, trace):
     """Tell the trace what was tried and which of it goes on; nothing where there was no choice.
 
-    Parameters
-    ----------
-    tried : list of Tried
-    taken : Tried
-        One of these.
+    ``taken`` is one of those tried.
     """
     if len(tried) > 1:
         trace.choices += [_entry(about, one, taken) for one in tried]
 
 
 def numbered(names):
-    """Return names of which no two are equal: the second of one name is told to be that.
-
-    Parameters
-    ----------
-    names : iterable of str
-    """
+    """Return names of which no two are equal: the second of one name is told to be that."""
     seen, result = Counter(), []
     for name in names:
         seen[name] += 1

@@ -14,10 +14,6 @@ class Forecast:
     A part takes as long for its work as it took so far, one that has not begun as long as all
     others did. Nothing is foretold where nothing is known to be ahead, where some part has no end
     that can be foretold, or where nothing is measured.
-
-    Parameters
-    ----------
-    clock : Clock
     """
 
     def __init__(self, clock):

@@ -114,7 +114,6 @@ class Group:
 
     Parameters
     ----------
-    name : str
     bounds : ndarray of shape (k, 2) or None
         Of the entries of the value; None leaves them free.
     unit : float or ndarray

@@ -46,7 +46,6 @@ class Steps(NamedTuple):
     ----------
     word : str
         With places for the number of an entry and for the largest one; "" where none is told.
-    most : int
     part : str
         Of the fit, as its `Forecast` has it.
     work : float

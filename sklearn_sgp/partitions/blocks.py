@@ -305,7 +305,6 @@ class Neighbours:
 
     Parameters
     ----------
-    n_neighbors, group_size : int
     scale : ndarray of shape (d,) or Units
         Units in which distances are taken.
     centres : ndarray of shape (n_cells, d)
@@ -333,12 +332,7 @@ class Neighbours:
         """Find the rows that new groups are conditioned on, in a random order.
 
         Groups of a small batch are wide beside the rows that are known. These are searched for by
-        their cells, and near each row of a group.
-
-        Parameters
-        ----------
-        known : ConditionedBlocks
-            The rows before.
+        their cells, and near each row of a group. ``known`` are the rows before.
         """
         first = len(known.groups)
         order = first + rng.permutation(len(blocks.groups) - first)

@@ -61,7 +61,6 @@ class Chain:
 
     Parameters
     ----------
-    markov_order : int
     position : ndarray of int, shape (n_cells,)
         Of each cell in the chain.
     """
@@ -119,10 +118,8 @@ class RowsInChain(NearCells):
 
     Parameters
     ----------
-    rows : Rows
     by_cell : tuple
         See `ConditionedBlocks.by_cell`.
-    chain : Chain
     """
 
     rows: Rows

@@ -20,8 +20,6 @@ class GrowingCells:
         Splits its cells; see partitions/partition.py. None leaves them as they are.
     cells : ndarray of int, shape (n,)
         Of all rows; changed in place.
-    X : ndarray of shape (n, d)
-    rng : RandomState
 
     Attributes
     ----------

@@ -51,7 +51,6 @@ class NearGroups:
         Inputs, in units in which distances are taken.
     groups : list of ndarray of int
         Rows of each group, in order.
-    n_jobs : int or None
     """
 
     def __init__(self, points, groups, n_jobs=None):
@@ -214,8 +213,6 @@ class RowsAround(NearCells):
 
     Parameters
     ----------
-    rows : Rows
-    search : NearGroups
     centres : ndarray of shape (n_cells, d)
     count : int
         Rows to find.
@@ -247,7 +244,6 @@ class CellWeights:
 
     Parameters
     ----------
-    n_rows : int
     row, cell : ndarray of int, shape (k,)
         All rows at first, each in the cell nearest to it, then some in a second one.
     weight : ndarray of shape (k,)

@@ -270,7 +270,6 @@ class PartitionChoice:
     Parameters
     ----------
     partition : {"kmeans", "contiguous", "random"} or clusterer
-    block_size : int
     """
 
     partition: object

@@ -119,11 +119,7 @@ class AroundPredictor:
 def share_left(variance, prior):
     """Return the share of prior variances that is left, from 0 to 1, the mean over functions.
 
-    Parameters
-    ----------
-    variance : ndarray of shape (n, t)
-    prior : ndarray of shape (n, 1) or (n, t)
-        Where this is zero everything is known.
+    Where the prior variance, (n, 1) or (n, t), is zero everything is known.
     """
     share = np.divide(variance, prior, out=np.zeros(variance.shape), where=prior > 0.0)
     return np.clip(share, 0.0, 1.0).mean(axis=1)

@@ -17,8 +17,6 @@ def terms(model, inputs, with_std=False):
 
     Parameters
     ----------
-    model : Observations
-    inputs : Inputs
     with_std : bool
         Whether to return the deviations, too.
 
@@ -48,15 +46,9 @@ def terms(model, inputs, with_std=False):
 def column_shares(mean, X):
     """Return the share of each column in the changes of a function, (d,), adding up to one.
 
-    It is the mean of squared changes where one column alone takes its value from another row, as
-    in total Sobol indices. All are zero where the function is constant. It has no units, and takes
-    any kernel, categories included.
-
-    Parameters
-    ----------
-    mean : callable
-        ``mean(X)``, (n, t), in units in which functions compare.
-    X : ndarray of shape (n, d)
+    It is the mean of squared changes where one column alone takes its value from another row, as in
+    total Sobol indices. All are zero where the function is constant. It has no units, and takes any
+    kernel, categories included. ``mean(X)``, (n, t), is in units in which functions compare.
     """
     rng, d = np.random.RandomState(0), X.shape[1]
     if len(X) > _MOST_INPUTS:
@@ -78,8 +70,6 @@ def slopes(model, inputs, columns, with_std=False):
 
     Parameters
     ----------
-    model : Observations
-    inputs : Inputs
     columns : sequence of (int or None) or None
         For each column of the result that of the inputs, None for one without slopes. None means
         all, in their order.

@@ -17,7 +17,6 @@ class InducingPoints:
 
     Parameters
     ----------
-    noise_variance : float or ndarray of shape (t,)
     conditional : class
         One of gp/posterior.py.
     alpha : float
@@ -95,11 +94,8 @@ class InducingPoints:
     def without(self, rows, told, n_jobs=None):
         """Return the moments at training rows, and those without what is told there.
 
-        Parameters
-        ----------
-        told : callable
-            ``told(noise)``: the targets (n, t) that are left out of the moments at each row, and
-            their noise, given that of the row's own factor.
+        ``told(noise)`` returns the targets (n, t) that are left out of the moments at each row, and
+        their noise, given that of the row's own factor.
         """
         mean, variance = self.moments(rows, n_jobs)
         through_u = self.through_inducing(rows, n_jobs)

@@ -8,12 +8,7 @@ def roots_of_classes(posterior, groups, cells, solved, shared_c, shared_b, share
     """Yield for each class the root of the part through u, roots c, and |c|^2.
 
     With f = F_c (k_B* - A^T a) of the rows of class c, |c|^2 is |f|^2 more than by S_0, and b is A
-    F_c^T f less.
-
-    Parameters
-    ----------
-    solved, shared_c, shared_b, shared_squares
-        Of S_0: inv(C)^T c and c of all cells, b, and |c|^2.
+    F_c^T f less. Shared are those of S_0: inv(C)^T c and c of all cells, b, and abs(c)^2.
     """
     of_class = [[] for _ in posterior.H]
     for cell, (rows, columns, place) in zip(cells, groups, strict=True):

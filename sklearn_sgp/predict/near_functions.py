@@ -20,10 +20,8 @@ class NearFunctions:
     near : object
         ``near.each_cell(X)`` gives test rows of cells, what the cell counts for each, the numbers
         of their near rows, and the factorised cell; see `near_rows.NearRows`.
-    posterior : Posterior
     rows : Rows
         Training rows.
-    noise_variance : float or ndarray of shape (t,)
     """
 
     def __init__(self, near, posterior, rows, noise_variance, n_samples, rng):

@@ -47,10 +47,7 @@ class _OwnMoments:
     def of(self, rows, compute):
         """Return the moments of all training rows, of which some may be known already.
 
-        Parameters
-        ----------
-        compute : callable
-            Returns those of some `Rows`.
+        ``compute`` returns those of some `Rows`.
         """
         if self.X is not rows.X:
             moments = compute(rows) if self.places is None else self._with_the_rest(rows, compute)
@@ -76,10 +73,7 @@ class _OwnMoments:
     def in_cells(self, number):
         """Return the rows in the order of their cells, and where each begins.
 
-        Parameters
-        ----------
-        number : callable
-            Returns the number of the cell of each row.
+        ``number`` returns the number of the cell of each row.
         """
         if self.by_cell is None:
             order, _, first = _places(number())
@@ -95,7 +89,6 @@ class NearRows:
 
     Parameters
     ----------
-    noise_variance : float or ndarray of shape (t,)
     partition : object or None
         Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
     labels : ndarray or None
@@ -263,7 +256,6 @@ class LocalConditional:
     ----------
     posterior : Posterior
         With an H for each noise variance.
-    noise_variance : float or ndarray of shape (t,)
     around : callable
         ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
         positions of each block's among them; see `NearCells.around`.

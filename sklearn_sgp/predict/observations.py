@@ -141,7 +141,6 @@ class Observations(AveragesUnforeseen):
     ----------
     unlike_rows : UnlikeRows
         What the distributions of single observations have besides the likelihood.
-    noise_variance : float, ndarray of shape (t,) or None
     row_noise : noise.row_noise.RowNoise or EqualNoise
     told_mean : OwnMean or CombinedMean
     """

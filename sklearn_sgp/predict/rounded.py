@@ -14,9 +14,6 @@ def log_rounded_density(targets, likelihood, y, resolution, mean, variance, nois
 
     Parameters
     ----------
-    targets : Targets
-    likelihood : Likelihood
-    y : ndarray of shape (n, t)
     resolution : float or ndarray of shape (t,)
         Steps in units of y; the log density of outputs whose step is 0.
     mean, variance : ndarray of shape (n, t)
@@ -41,10 +38,7 @@ def log_rounded_density(targets, likelihood, y, resolution, mean, variance, nois
 def log_mean_density(likelihood, y, width, mean, variance, noise):
     """Compute logs of mean densities in intervals about y, summed over outputs, (n,).
 
-    Parameters
-    ----------
-    y, width : ndarray of shape (n, t)
-        In scaled units; where a width is 0, the density at y.
+    y and widths are in scaled units; where a width is 0, it is the density at y.
     """
     if not width.any():
         return likelihood.log_predictive_density(y, mean, variance, noise)
@@ -76,12 +70,8 @@ def check_resolution(resolution, n_outputs):
 def log_probability(likelihood, low, high, *latent):
     """Compute the log probability of an interval about each observation of one output, (n,).
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (n, 1)
-        Ends of the intervals, in scaled units.
-    latent : tuple
-        Mean and variance of the latent function, (n, 1), and the noise.
+    ``low`` and ``high``, (n, 1), are ends of the intervals in scaled units; ``latent`` has mean and
+    variance of the latent function, (n, 1), and the noise.
     """
     side = np.where(0.5 * (low + high) > latent[0], 1, 0)
     nearer = np.where(side, likelihood.sf(low, *latent), likelihood.cdf(high, *latent))

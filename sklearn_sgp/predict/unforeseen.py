@@ -53,7 +53,6 @@ class Unforeseen:
 
     Parameters
     ----------
-    predictor : Predictor
     missing : data.missing.MissingValues
     """
 
@@ -106,10 +105,7 @@ class Unforeseen:
     def noise(self, noise_at, inputs):
         """Return noise at inputs whose first two moments are averaged.
 
-        Parameters
-        ----------
-        noise_at : callable
-            On inputs X it returns a `VaryingNoise`, or what does not depend on them.
+        On inputs X ``noise_at`` returns a `VaryingNoise`, or what does not depend on them.
         """
         noise = noise_at(inputs.X)
         if not isinstance(noise, VaryingNoise):

@@ -118,15 +118,9 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     given is far more than they scatter by, and the evidence does not know which kernel predicts
     them: 26 classes want a sixth of the variance, prices of electricity six times as much. And
     where near rows alone predict better by more than the standard error, there are no inducing
-    inputs any more: of what is local in many columns they follow little, and as residuals depend
-    on more rows than each is conditioned on, q(u) is surer than it should be.
-
-    Parameters
-    ----------
-    learn : callable
-        ``learn(problem)`` returns a `Fitted`.
-    keeps_inducing : bool
-        Whether inducing inputs take part whatever they are worth.
+    inputs any more: of what is local in many columns they follow little, and as residuals depend on
+    more rows than each is conditioned on, q(u) is surer than it should be. ``learn(problem)``
+    returns a `Fitted`. With ``keeps_inducing`` inducing inputs take part whatever they are worth.
     """
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:

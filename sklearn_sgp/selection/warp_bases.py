@@ -48,10 +48,7 @@ def center_and_spread(y):
 def bases_of(y, step=0.0):
     """Return the bases for targets (n,), the simplest first.
 
-    Parameters
-    ----------
-    step : float
-        That targets were rounded to, 0 where they were not.
+    ``step`` is what targets were rounded to, 0 where they were not.
     """
     if are_from_zero(y):
         return _bases_from_zero(y, step)
@@ -122,7 +119,6 @@ class PowerBase(_WithoutAtom):
 
     Parameters
     ----------
-    power : Power
     center, spread : float
         Of y.
     of_center, of_spread : float
@@ -192,7 +188,6 @@ class FromZeroBase:
     ----------
     of_shifted : LineBase or PowerBase
         Of y + shift.
-    shift : float
     edge : float
         Below which numbers are 0.
     rest : float

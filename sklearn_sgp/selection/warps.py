@@ -77,13 +77,8 @@ def power_warps(y, weight):
     """Find the warp of scikit-learn's `PowerTransformer` for each output.
 
     Its powers are of numbers about 1 in size. So targets are first centred and scaled by quantiles,
-    and the warp is the same for targets in any unit.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,) or None
-        Whole numbers count rows, up to a million of these; others are not used.
+    and the warp is the same for targets in any unit. Weights that are whole numbers count rows, up
+    to a million of these; others are not used.
     """
     if weight is not None:
         y, _, weight = drop_zero_weight(y, y, weight)
@@ -108,9 +103,6 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
 
     Parameters
     ----------
-    X : array of shape (n, d)
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,) or None
     choices : starting_values.Choices
         Of the model. What it holds, the kernel or noise, is held here.
     likelihood : Likelihood

@@ -105,10 +105,7 @@ class ColumnCodes:
     def numbers(self, column):
         """Return all values of a column of numbers, sorted, and their codes, both (k,).
 
-        Parameters
-        ----------
-        column : ndarray of shape (n,)
-            Read in parts.
+        The column is read in parts.
         """
         known = _distinct_numbers(column)
         codes = self._codes_of([self._key(value) for value in known.tolist()])

@@ -72,7 +72,6 @@ class LabelsHeldOut:
 
     Parameters
     ----------
-    problem : Problem
     parameters : Parameters
         Whose length scales say what is near.
     """
@@ -132,10 +131,7 @@ class SitesHeldOut:
     def best(self, climbs):
         """Return what is best from the start of the problem: `Tried`, whose result are parameters.
 
-        Parameters
-        ----------
-        climbs : bool
-            Whether variances and length scales change to what predicts classes best.
+        With ``climbs`` variances and length scales change to what predicts classes best.
         """
         with single_blas_thread():
             return _best(self.problem, partial(self._score, self.problem), climbs)
@@ -143,12 +139,7 @@ class SitesHeldOut:
     def by_evidence(self, problem, best):
         """Return what the evidence of sites makes of a kernel, if labels prefer it: `Tried`.
 
-        Parameters
-        ----------
-        problem : Problem
-            Of sites, with a trace of its own.
-        best : Tried
-            Where few rows begin.
+        The problem is that of sites, with a trace of its own; few rows begin at ``best``.
         """
         begin, start = time.perf_counter(), replace(problem.start, parameters=best.result)
         task = task_of(problem, start)
@@ -165,7 +156,6 @@ class SitesHeldOut:
 
         Parameters
         ----------
-        problem : Problem
         plan : blocks
         own : Score
             Of regressions.
@@ -209,17 +199,7 @@ class SitesHeldOut:
 
 
 def with_temperature(problem, fitted):
-    """Set the temperature that predicts classes best which sites have not seen.
-
-    Parameters
-    ----------
-    fitted : Fitted
-        Of two classes by sites.
-
-    Returns
-    -------
-    fitted : Fitted
-    """
+    """Set the temperature that predicts classes best which sites have not seen."""
     problem.trace.begin("probabilities of classes held out")
     try:
         held_out = LabelsHeldOut(problem, fitted.parameters)

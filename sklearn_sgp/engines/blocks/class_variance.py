@@ -32,14 +32,8 @@ def with_variance_of_labels(problem, parameters):
     rows and errors, two draws of elec2 (3,000 rows): -.3072 and -.3006, .134 and .135 as learned,
     -.2995 and -.2836, .124 and .122 with six times the variance. Of 37 draws of twelve tables of
     166 to 3,000 rows, two to ten classes, 23 had another variance: 19 gained up to .0235, two lost,
-    .0028 and .0041. Half of the rows were too few: ten digits lost .0096.
-
-    Parameters
-    ----------
-    problem : Problem
-        With the kernel that was chosen.
-    parameters : Parameters
-        As learned.
+    .0028 and .0041. Half of the rows were too few: ten digits lost .0096. The kernel was chosen,
+    and the parameters are as learned.
     """
     rows = problem.rows
     if not rows.of_classes or len(rows) >= LEAST_HELD_OUT or not problem.space.learns("theta"):
@@ -67,8 +61,6 @@ class Judge:
 
     Parameters
     ----------
-    space : ParameterSpace
-    parameters : Parameters
     score : callable
         ``score(parameters)`` returns a `Score`.
     times, scales : float

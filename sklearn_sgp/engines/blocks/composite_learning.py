@@ -233,14 +233,8 @@ class CompositeLearning:
 
         On groups that nothing is learned from, around the same rows whatever the parameters. Of
         labels it is the log probability of a row's class given all other rows of its group. What
-        the user expects of parameters counts besides.
-
-        Parameters
-        ----------
-        task : Problem
-        parameters : Parameters
-        near : GroupDraws or None
-            Other groups than those of now.
+        the user expects of parameters counts besides. ``near`` are other groups than those of now,
+        or None.
         """
         if self.held_out is None:
             groups = self.judging_groups(parameters, near)
@@ -277,10 +271,7 @@ class CompositeLearning:
     def left_out(self, parameters, likelihood, n_rows, seconds):
         """Return `LeftOutClasses` of groups of near rows, about so many rows or as time allows.
 
-        Parameters
-        ----------
-        seconds : float
-            Of one search for the best temperature.
+        ``seconds`` are those of one search for the best temperature.
         """
         return self.leaving_out(parameters, likelihood, n_rows, seconds)(parameters)
 
@@ -417,10 +408,7 @@ class CompositeLearning:
     def ascend(self, task, groups, parameters, max_iter, seconds, budget, goes_on=False):
         """Follow the density of some groups by L-BFGS, scaled to all rows.
 
-        Parameters
-        ----------
-        goes_on : bool
-            Whether another ascent begins where one has ended at its reach.
+        With ``goes_on`` another ascent begins where one has ended at its reach.
         """
         evidence = CompositeLikelihood(groups, task.settings.n_jobs)
         scale = self.rows.total_weight / evidence.weight

@@ -168,10 +168,6 @@ def exact_where_it_is(result, problem, plan, noise_variance):
 def with_enough_jitter(run, prior, settings, model, rows, noise_variance):
     """Call ``run(prior)``, with more jitter as long as a covariance is not positive definite.
 
-    Parameters
-    ----------
-    noise_variance : float or ndarray of shape (t,)
-
     Returns
     -------
     result : object

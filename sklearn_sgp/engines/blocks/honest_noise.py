@@ -48,16 +48,7 @@ _JUDGING_GROUPS = 32
 def with_honest_noise(problem, parameters, budget):
     """Move variance from the rough part to the noise as far as the rows do not object.
 
-    Parameters
-    ----------
-    problem : Problem
-        With the kernel that was chosen.
-    parameters : Parameters
-        As learned.
-
-    Returns
-    -------
-    parameters : Parameters
+    The kernel was chosen, and the parameters are as learned.
     """
     is_default = {"theta", "log_noise"} <= set(problem.start.with_default_bounds)
     if not (is_default and problem.space.learns("log_noise")):

@@ -28,7 +28,6 @@ class NaturalGradientAscent:
 
     Parameters
     ----------
-    noise_variance : float or ndarray of shape (t,)
     schedule : RobbinsMonro, Average or Constant
     """
 

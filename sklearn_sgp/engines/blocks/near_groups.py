@@ -22,7 +22,6 @@ class GroupDraws:
 
     Parameters
     ----------
-    rows : Rows
     std : ndarray of shape (d,)
         Deviations of the columns.
     count : int

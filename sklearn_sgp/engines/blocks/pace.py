@@ -46,8 +46,6 @@ class Ahead:
 
     Parameters
     ----------
-    trace : Trace
-    rows : Rows
     has_passes : bool
         Whether rounds have so many passes, and no iterations that end as gains fall: of these
         nothing is foretold. With usual iterations 11 of 15 estimates of labels and of all rows,
@@ -72,10 +70,7 @@ class Ahead:
     def learning(self, n_starts, expected, is_probed):
         """Tell of trials of starts, and what follows them.
 
-        Parameters
-        ----------
-        expected : tuple of float
-            Seconds of a trial, of what the best two may have after it, and of a round.
+        ``expected`` are seconds of a trial, of what the best two may have after it, and of a round.
         """
         self.forecast.did(_REST)
         self.part, (trial, self._final, self._round) = TRIALS, expected

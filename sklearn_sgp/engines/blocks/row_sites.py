@@ -59,16 +59,8 @@ class Regression(NamedTuple):
 def regression_of(rows, parameters, likelihood, rng, n_jobs, known=None):
     """Find the sites of all rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        With the targets that the likelihood takes.
-    known : Rows or None
-        Rows of earlier batches, whose sites are held: a `Regression`'s.
-
-    Returns
-    -------
-    regression : Regression
+    The rows have the targets that the likelihood takes. ``known`` are rows of earlier batches,
+    whose sites are held: a `Regression`'s.
     """
     near = _Near.of(rows, parameters, rng, n_jobs, known)
     likelihood = likelihood.with_theta(parameters.likelihood_theta)

@@ -33,12 +33,7 @@ class RobbinsMonro:
 def epochs(n_blocks, count, order):
     """Yield sets of blocks without end; an epoch's last may be smaller.
 
-    Parameters
-    ----------
-    n_blocks, count : int
-        Blocks in all, and in a set.
-    order : callable
-        ``order()``: a permutation for the next epoch.
+    ``count`` blocks are in a set, and ``order()`` returns a permutation for the next epoch.
     """
     while True:
         sequence = order()

@@ -111,12 +111,7 @@ def sites_of_all(problem, plan):
 
 
 def _fit_of_sites(problem, found, plan):
-    """Find q(u) of the regression of the sites; the trace is told their evidence.
-
-    Parameters
-    ----------
-    found : Regression
-    """
+    """Find q(u) of the regression of the sites; the trace is told their evidence."""
     start = problem.start
     if found.rows.outputs_differ:  # each has an H of its own
         noise = np.zeros(found.rows.y.shape[1])

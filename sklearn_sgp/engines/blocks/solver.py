@@ -347,11 +347,7 @@ class _Update:
     def replaced(self, blocks, partition, changed, counts=()):
         """Replace the factors of the blocks that gained rows, or put these to them.
 
-        Parameters
-        ----------
-        partition : object or None
-        changed, counts : ndarray of int
-            Numbers of these blocks, and of their new rows.
+        ``changed`` are the numbers of these blocks, ``counts`` of their new rows.
         """
         before, state = self.fitted.posterior, self.state
         joins = self._joins(blocks, changed, counts)

@@ -181,11 +181,8 @@ class Numbers:
     def work(self, n_starts, of_trial):
         """Count the evaluations that a fit makes for each group, all starts and rounds included.
 
-        Parameters
-        ----------
-        n_starts : int
-        of_trial : float
-            The work of an evaluation in a trial, or of a finalist, in units of one in a round.
+        ``of_trial`` is the work of an evaluation in a trial, or of a finalist, in units of one in a
+        round.
         """
         trials = n_starts * of_trial * (self._trial_passes / _TRIAL_EVERY + _WORK_OF_VALUE)
         finals = min(n_starts - 1, 2) * (FIRST_PASSES * of_trial + 2.0 * _WORK_OF_VALUE)

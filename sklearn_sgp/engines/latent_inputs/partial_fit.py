@@ -16,12 +16,8 @@ from .stochastic import Minibatches, each_own
 def add(fitted, problem):
     """Find q(x) of the rows of a later batch, add their information to q(u), and take steps.
 
-    When the time is over kernel, noise and inducing inputs stay, and rows rest; all rows join.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its rows are the `Table` of the batch.
+    When the time is over kernel, noise and inducing inputs stay, and rows rest; all rows join. The
+    rows of the problem are the `Table` of the batch.
     """
     table, settings, before = problem.rows, problem.settings, fitted.state
     P, n, n_steps, seconds = table.Y.shape[1], len(table), 0, problem.trace.clock.left()

@@ -42,12 +42,7 @@ _FINISH_EVALUATIONS = 40
 def fit(problem, choices, previous=None):
     """Learn kernel, noise, inducing inputs and q(x), then find q(u) and q(x) of all rows.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its rows are a `Table`.
-    previous : Fitted or None
-        An earlier fit to go on from.
+    The rows of the problem are a `Table`; ``previous`` is an earlier fit to go on from, or None.
     """
     table, settings, trace = problem.rows, problem.settings, problem.trace
     size = len(table) if settings.optimizer in ("lbfgs", None) else settings.init_size

@@ -85,12 +85,7 @@ class Minibatches:
     def gradient(self, table, q, target):
         """Estimate the bound of all rows and its gradient, q(u) projected along the way.
 
-        Parameters
-        ----------
-        table : Table
-            Some rows.
-        target : Posterior
-            Their `information`.
+        The table has some rows, and ``target`` their `information`.
         """
         scale, kl = self.n_rows / len(table), self.posterior.kl()
         value, gradient = latent_bound(

@@ -39,10 +39,7 @@ def first_batch(rows, plan):
 def next_batch(fitted, rows, weight_seen, plan):
     """Learn from one more batch; return as `first_batch`.
 
-    Parameters
-    ----------
-    weight_seen : float
-        Of all rows so far.
+    ``weight_seen`` is that of all rows so far.
     """
     before, ones = fitted.parameters, getattr(fitted.state, "ones", None)
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)

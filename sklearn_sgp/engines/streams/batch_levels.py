@@ -94,7 +94,6 @@ class BatchLevels:
 
     Parameters
     ----------
-    told : Series or None
     moved : ndarray of shape (t,) or 0.0
         By which everything known has been moved.
     ahead : ndarray of shape (t,) or 0.0
@@ -111,12 +110,8 @@ class BatchLevels:
     def after(self, X, level, variance):
         """Return these after a batch, and by how much all that is known is to be moved, (t,).
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            The inputs of the batch.
-        level, variance : ndarray of shape (parts, t)
-            Of parts of it, besides what is known.
+        X are the inputs of the batch; levels and variances, (parts, t), are of parts of it, besides
+        what is known.
         """
         t = level.shape[1]
         moved, move = np.broadcast_to(self.moved, (t,)), np.zeros(t)
@@ -141,12 +136,8 @@ NO_LEVELS = BatchLevels()
 def filtered(batch, row, end, levels, variances):
     """Return the level of the last batch, by how much the next is higher, and its variance.
 
-    None where the level stays, as far as is known.
-
-    Parameters
-    ----------
-    batch, row, end, levels, variances : ndarray of shape (k,)
-        See `Series`; the first variance is finite.
+    None where the level stays, as far as is known. The numbers are those of `Series`; the first
+    variance is finite.
     """
     tells = np.isfinite(variances)
     each_batch = (levels[tells & (batch == one)] for one in np.unique(batch[tells]))
@@ -245,10 +236,7 @@ def parts_of(X):
 def _are_alike(means, variances):
     """Return whether means of inputs, (k, d), differ by no more than by chance.
 
-    Parameters
-    ----------
-    variances : ndarray of shape (any, d)
-        What they are expected to have, in the mean.
+    ``variances`` are what they are expected to have, in the mean.
     """
     usual = np.maximum(variances.mean(axis=0), _LEAST_SPREAD)
     away = np.sum((means - means.mean(axis=0)) ** 2, axis=0)

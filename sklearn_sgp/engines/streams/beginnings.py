@@ -93,12 +93,7 @@ def with_each_kernel(rows, plan):
 def score_of(begun, rows):
     """Return the bound less what parameters cost, a row; see `start.bic_penalty`.
 
-    Lines must see a signal, and have a lead.
-
-    Parameters
-    ----------
-    begun : tuple
-        As of `or_elsewhere`.
+    Lines must see a signal, and have a lead. ``begun`` is as of `or_elsewhere`.
     """
     plan, found, n_iter = begun
     n_rows, value = rows.total_weight, found[2]

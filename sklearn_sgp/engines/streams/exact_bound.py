@@ -16,7 +16,6 @@ class ExactBound:
 
     Parameters
     ----------
-    rows : DistinctRows
     prior : callable
         ``prior(parameters, noise_variance)``: p(u), factorised with a jitter that is small beside
         some noise.
@@ -50,13 +49,7 @@ class ExactBound:
 def exact_or_not(bound, proposal, prior):
     """Return the exact bound of a batch whose rows are all inducing inputs, else the given one.
 
-    Parameters
-    ----------
-    bound : OnlineBound
-        Of a batch before which there was none.
-    proposal : Proposal
-    prior : callable
-        See `ExactBound`.
+    There was no batch before; for ``prior`` see `ExactBound`.
     """
     if np.isnan(bound.rows.y).any():  # each output has rows of its own
         return bound

@@ -15,12 +15,8 @@ def told_of_level(fitted, rows, n_jobs):
     """Return a stream that knows what a batch tells of its level, moved to it where that wanders.
 
     A batch whose rows come in an order of their inputs says nothing, nor do targets whose squares
-    are zero.
-
-    Parameters
-    ----------
-    rows : Rows
-        That count enough to tell what has changed, in the order in which they came.
+    are zero. The rows count enough to tell what has changed, and are in the order in which they
+    came.
     """
     if len(rows) < LEAST_ROWS or fitted.parameters.mixes_outputs or not can_move(fitted).all():
         return fitted
@@ -44,11 +40,7 @@ def told_of_level(fitted, rows, n_jobs):
 def _levels(prediction, part, variance):
     """Return levels of parts of a batch, besides what is known, and their variances, (parts, t).
 
-    Parameters
-    ----------
-    part : ndarray of int, shape (n,)
-    variance : ndarray of shape (t,) or 0.0
-        Of the level, which the prediction has.
+    ``variance``, (t,) or 0.0, is that of the level, which the prediction has.
     """
     count, t = part[-1] + 1, prediction.residual.shape[1]
     level, own = np.zeros((count, t)), np.full((count, t), np.inf)

@@ -126,11 +126,7 @@ class Projection:
     def cotangents(self, in_W, in_loss):
         """Return cotangents of A and K(Z_old, Z_old) from those of W, overwritten, and of V.
 
-        Parameters
-        ----------
-        in_W : ndarray of shape (m, m_old)
-        in_loss : ndarray of shape (m_old, m_old)
-            Symmetric.
+        ``in_loss`` is symmetric.
         """
         K = sandwich(self.old.L_inv, in_loss, trans=True)
         la.symmetrize(K)
@@ -258,11 +254,7 @@ class OldPosteriorFactor:
 def old_posterior_gradient(projection, factors, q, with_inputs=True):
     """Compute derivatives of the expected log factors in kernel and new inducing inputs.
 
-    Parameters
-    ----------
-    factors : list of OldPosteriorFactor
-    q : Posterior
-        With as many H.
+    q has as many H.
     """
     parts = [
         factor.gradient(np.ascontiguousarray(q.v_mean[:, own]), precision.covariance)

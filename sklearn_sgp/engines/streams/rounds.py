@@ -57,14 +57,8 @@ def sees_signal(fitted, rows, weight_seen):
     """Return whether a model sees more than a smooth function sees in pure noise.
 
     As long as it does not, its kernel is the one that says least, and may be wrong by any factor
-    where the function begins to move.
-
-    Parameters
-    ----------
-    rows : Rows
-        The last batch.
-    weight_seen : float
-        Of all rows so far.
+    where the function begins to move. The rows are the last batch, the weight that of all rows so
+    far.
     """
     variance = fitted.posterior.mean(rows.X).var(axis=0)
     least, parameters = _SIGNAL, fitted.parameters
@@ -116,12 +110,8 @@ def continued(parameters, weight, plan):
     """Return the same from all rows, which are known, with kernel and noise as they are at first.
 
     Unless those of the start explain the rows better: fewer rows than inducing inputs may have been
-    taken for a function without noise.
-
-    Parameters
-    ----------
-    weight : float
-        Of the batch, for which there are so many iterations.
+    taken for a function without noise. ``weight`` is that of the batch, for which there are so many
+    iterations.
     """
     rows, evidence = plan.known.rows, plan.known.evidence
     plan.trace.constant -= evidence

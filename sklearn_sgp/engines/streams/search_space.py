@@ -25,12 +25,8 @@ _LARGEST_VARIANCE = 100.0
 def plausible(start, parameters, rows):
     """Bound the amplitude of a default kernel by what targets so far may ask for.
 
-    Parameters
-    ----------
-    parameters : Parameters
-        As learned so far: their variances stay allowed, as they come from larger targets.
-    rows : Rows
-        The batch.
+    The rows are the batch. Variances as learned so far stay allowed, as they come from larger
+    targets.
     """
     space, is_mixed = start.space, parameters.mixes_outputs
     by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
@@ -47,12 +43,8 @@ def humble(start, share):
     """Let a few rows claim only so much: neither noise nor function may be tiny.
 
     Two rows that happen to be near say nothing of how much later ones vary. One reading has the
-    prior's width.
-
-    Parameters
-    ----------
-    share : float
-        Of rows that are missing; its square is that of the starting variances that is the least.
+    prior's width. ``share`` is that of rows that are missing; its square is that of the starting
+    variances that is the least.
     """
     space, parameters = start.space, start.parameters
     if "log_noise" in start.with_default_bounds:
@@ -70,14 +62,7 @@ def alike(start, parameters, weight):
     """Hold what categories share where there are few rows of each so far, with a default kernel.
 
     As a kernel of few rows does from the start (`scarce_categories`); later rows of a stream set
-    them free.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Where they are held.
-    weight : float
-        Of all rows so far.
+    them free. They are held at the parameters; ``weight`` is that of all rows so far.
     """
     space = start.space
     if "theta" not in start.with_default_bounds or not space.learns("theta"):

@@ -377,12 +377,8 @@ def _explained(residual, function, noise, factors):
 def answered(fitted, answer, alone=()):
     """Return a stream after an `Answer`, and the share of what is known that is left.
 
-    The share is not applied yet: the batch that follows does.
-
-    Parameters
-    ----------
-    alone : tuple of Alone
-        Rows that were learned from already, as far as they are known to be of after the shift.
+    The share is not applied yet: the batch that follows does. ``alone`` are rows that were learned
+    from already, as far as they are known to be of after the shift.
     """
     fitted = _without_levels_of(fitted, answer.level, alone)
     targets, state, parameters = fitted.targets, fitted.state, fitted.parameters

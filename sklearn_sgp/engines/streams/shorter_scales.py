@@ -38,7 +38,6 @@ def better_start(start, parameters, rows, n_inducing):
         Of the stream.
     parameters : Parameters
         As found.
-    rows : Rows
     n_inducing : int
         Most inducing inputs.
     """

@@ -62,7 +62,6 @@ class InitialRows:
     ----------
     rows : Rows
         Targets as the user gave them, not scaled.
-    previous : Fitted or None
     are_joined : bool
         Whether they came in several batches.
     n_begun : int

@@ -69,11 +69,7 @@ def _is_free(space, parameters):
 def in_other_units(fitted, change):
     """Return a fitted stream for targets in other units.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        With a `StreamState` that has ``ones``.
-    change : UnitChange
+    The state has ``ones``.
     """
     if change.is_none:
         return fitted

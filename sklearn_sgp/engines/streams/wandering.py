@@ -73,10 +73,7 @@ class Exact:
 def wandering(at):
     """Return covariances of a level and of its trend, whose steps have variance 1.
 
-    Parameters
-    ----------
-    at : ndarray of shape (n,)
-        Places in time, in order.
+    ``at`` are places in time, in order.
     """
     away = np.abs(at[:, None] - at)
     (level, trend), span = wandering_variances(len(at) - 1), np.ptp(at)
@@ -252,12 +249,7 @@ class Level:
     def judged(self, fitted, before, rows, n_jobs):
         """Look at what a batch says that was not learned from.
 
-        Parameters
-        ----------
-        fitted : Fitted
-            The stream.
-        before : Rows
-            All before the batch, in units of y.
+        ``fitted`` is the stream, and ``before`` are all rows before the batch, in units of y.
         """
         targets = fitted.targets
         is_plain = fitted.state.moments is not None and not fitted.noise.differs

@@ -87,7 +87,6 @@ class Gathered:
 
     Parameters
     ----------
-    rows : int
     level, information : ndarray of shape (t,)
         Sums of level times information, and of the information about it, in scaled targets.
     distances, whitened : ndarray of shape (n, t)
@@ -267,10 +266,8 @@ class Watch:
     ----------
     densities : tuple of float
         Mean log densities of the last batches before they were learned from, in units of y.
-    n_missing, n_shifts : int
     gathered : Gathered or None
         Of rows too few to decide.
-    levels, scales : Usual or None
     close : ndarray of shape (t,), or 0.0
         Of outputs whose noise was much smaller in the last batch: what was usual before it, else 0.
     noise_fell : bool

@@ -59,12 +59,7 @@ class LearningInference(Protocol):
     def selection_score(self, parameters, rows, settings, value, bic_penalty):
         """Return the selection score of learned parameters, to compare kernels by.
 
-        Parameters
-        ----------
-        value : float
-            The bound.
-        bic_penalty : float
-            Of the parameters of the kernel, in the same nats.
+        ``value`` is the bound, and the penalty of the kernel's parameters is in the same nats.
         """
 
     def densities(self, prior, parameters, rows, others, n_jobs):

@@ -40,14 +40,8 @@ def begun_with_regressions(problem, before):
     """Return a problem that starts where the bound of some labels is better; None for nowhere.
 
     Inducing inputs stay where they are. In what is tried all rows, which are few, take their place:
-    chosen by the usual length scales they hide what varies faster.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of labels.
-    before : Parameters
-        Than which the bound shall be better.
+    chosen by the usual length scales they hide what varies faster. The problem is that of labels,
+    and the bound shall be better than at the parameters ``before``.
     """
     likelihood, rows = problem.start.likelihood, problem.rows
     if not begins_with_regressions(likelihood) or problem.trace.clock.left() <= 0.0:

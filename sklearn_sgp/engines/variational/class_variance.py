@@ -112,14 +112,8 @@ def _of_every_start(posed, budget, learn, found):
     """Return the search, run and labels of the start whose labels held out are the most probable.
 
     Regressions may have chosen one that explains each of few rows by itself. Each start is learned
-    to the end, and what it begins with is looked at, too.
-
-    Parameters
-    ----------
-    posed : Problem
-        Of regressions, with all starts.
-    found : (VarianceSearch, Run, JudgedLabels)
-        Of the start that they have chosen.
+    to the end, and what it begins with is looked at, too. ``posed`` are regressions, with all
+    starts; ``found``, (VarianceSearch, Run, JudgedLabels), is of the start that they have chosen.
     """
     search, run, best = found
     every, n_iter = [Tried("as chosen", found, search.score(best), 0.0)], run.n_iter
@@ -169,7 +163,6 @@ class VarianceSearch:
 
     Parameters
     ----------
-    problem : Problem
     first, every : LabelFolds
         All of them tell length scales, the first one what the variance is, and the temperature.
     deadline : float
@@ -273,11 +266,7 @@ class VarianceSearch:
     def best_or_earlier(self, now, likelihood):
         """Return what was learned now, or what an earlier fit had learned if it is as good.
 
-        Parameters
-        ----------
-        now : JudgedLabels
-        likelihood : Likelihood
-            With the temperature.
+        The likelihood has the temperature.
         """
         start = self.problem.start
         before = self.first.judged(start.parameters, start.likelihood)

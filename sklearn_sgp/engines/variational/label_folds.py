@@ -40,7 +40,6 @@ class LabelFolds:
 
     Parameters
     ----------
-    problem : Problem
     folds : list of (SiteBound, Rows)
         Of what is known, and held out.
     some : ndarray of int
@@ -88,12 +87,8 @@ def _bound(problem, rows, deadline):
 def parts_of(known, held_out, rng):
     """Return pairs of rows that are known and rows that are held out, the given pair first.
 
-    Further ones until enough labels are judged by, or each of the rows is held out once.
-
-    Parameters
-    ----------
-    known, held_out : Rows
-        Of one table.
+    Further ones until enough labels are judged by, or each of the rows is held out once. Both are
+    rows of one table.
     """
     every, size = known.joined(held_out), len(held_out)
     others = held_out_pieces(known, size, rng)[: max(_LABELS_THAT_JUDGE - size, 0) // size]

@@ -67,13 +67,7 @@ def normal_scores(y, weight):
 
 
 class _Observed:
-    """Scaled targets (n, t) of which some are NaN.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n, t)
-    weight : ndarray of shape (n,) or None
-    """
+    """Scaled targets (n, t) of which some are NaN."""
 
     def __init__(self, y, weight):
         self.seen = ~np.isnan(y)

@@ -76,13 +76,8 @@ class RowState:
 def scaled_to_total(fitted, total, natural_step=1.0):
     """Take a natural-gradient step from the prior, with rows that stand for a larger data set.
 
-    The information of the rows, on the noise as well, is scaled to that of all.
-
-    Parameters
-    ----------
-    total : int
-        Number of rows.
-    natural_step : float
+    The information of the rows, on the noise as well, is scaled to that of all. ``total`` is a
+    number of rows.
     """
     factor, noise = natural_step * total / fitted.n_samples, fitted.row_noise
     posterior = fitted.posterior.scaled(factor)

@@ -14,13 +14,8 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
     """Learn from the starts; return the problem with its kernel chosen, and the best `Run`.
 
     From the starting values and from random ones, if asked for. The iterations are those of all.
-
-    Parameters
-    ----------
-    starts : list of Start or None
-        Among which the kernel is chosen; None for all default ones.
-    is_short : bool
-        Whether runs end where more iterations would gain nothing that can be seen.
+    The kernel is chosen among ``starts``, or all default ones. With ``is_short`` runs end where
+    more iterations would gain nothing that can be seen.
     """
     deadline, trace = time.perf_counter() + seconds, problem.trace
     starts = starts_of(problem) if starts is None else starts

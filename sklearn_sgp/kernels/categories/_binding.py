@@ -74,11 +74,7 @@ def _counted(kernel, codes, label):
 def check_seen_codes(expression, X, columns):
     """Refuse inputs that have no codes of categories where a compiled kernel wants them.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    columns : InputColumns
-        Those that it has as categories were encoded, and may have codes beyond the largest count.
+    The columns that it has as categories were encoded, and may have codes beyond the largest count.
     """
     for column in expression.held_columns:
         if column not in columns.categorical:

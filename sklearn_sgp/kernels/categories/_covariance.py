@@ -90,7 +90,6 @@ class DrawnNumbers:
         The part that categories not seen before have in common.
     std : float
         Standard deviation of the part that each of these has alone, drawn from its code.
-    seed : int
     """
 
     numbers: np.ndarray

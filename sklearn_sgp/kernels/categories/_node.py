@@ -100,10 +100,6 @@ def of_known_categories(Z, expression):
     """Drop inducing inputs in categories that only later batches of a fit had.
 
     Their codes are those of any category that the next fit has not seen.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (m, d)
     """
     known = np.ones(len(Z), dtype=bool)
     for leaf, column in category_leaves(expression):

@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 from .._base import ExpectedLogDensity, Likelihood
 from .._row_precision import RowPrecision, equal_precisions
 from ._heteroscedastic import HeteroscedasticGaussian
-from ._mixtures import NormalMixture
+from ._mixtures import Contaminated
 
 
 class Gaussian(Likelihood):
@@ -23,7 +23,9 @@ class Gaussian(Likelihood):
         """All precisions are 1."""
         return RowPrecision(partial(equal_precisions, self), varying=HeteroscedasticGaussian)
 
-    contaminated = NormalMixture.contaminated
+    def contaminated(self, share, variance):
+        """Return the same noise with a share of wide normal noise; see `Contaminated`."""
+        return Contaminated(self, share, variance)
 
     def expected_log_density(self, y, mean, variance, noise_variance):
         """Return E[log N(y; f, noise_variance)]; outputs share a variance of f of shape (n,)."""
