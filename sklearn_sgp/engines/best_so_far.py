@@ -37,7 +37,6 @@ class BestSoFar(NamedTuple):
         fitted, trace = self.fitted, self.problem.trace
         if fitted.interrupted or trace.stopped:
             return self
-        before = trace.start
         try:
             posed = pose()
             if posed is None:
@@ -45,10 +44,10 @@ class BestSoFar(NamedTuple):
             begin, trace.start = trace.clock.elapsed(), posed.start
             again = BestSoFar(*fit(posed))
         except NotPositiveDefiniteError:
-            trace.start = before
+            trace.start = fitted.start
             return self
         except KeyboardInterrupt:
-            trace.start = before
+            trace.start = fitted.start
             return self._replace(fitted=replace(fitted, interrupted=True))
         other = again.fitted
         best = again if is_better(fitted, other, trace.clock.elapsed() - begin) else self

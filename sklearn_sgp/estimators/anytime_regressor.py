@@ -450,8 +450,6 @@ class AnytimeSGPRegressor(SGPRegressor):
             X, y = fit.for_callbacks(X, y, self._format)
         merges = block_plan.merges_rows(self)
         recipe = recipes.anytime_regressor(self, previous, merges, fit.y is None)
-        if fit.y is None:
-            recipe = recipes.of_collection(recipe)
         run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
 

@@ -34,7 +34,7 @@ def run_recipe(estimator, fit, recipe, progress, clock):
     progress.begin()
     mark = mark_of(estimator, fit)
     fit = replace(fit, trace=Trace(clock))
-    for step in recipe.prepare:
+    for step in recipe.steps_before(fit):
         fit = step(fit)
     trace, attributes_now = fit.trace, partial(_attributes_now, estimator, fit, recipe)
     log_scale = fit.problem.rows.total_weight * fit.targets.log_scale

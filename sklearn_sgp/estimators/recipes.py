@@ -75,6 +75,12 @@ class Recipe(NamedTuple):
     prepare: list
     learn: list
 
+    def steps_before(self, fit):
+        """List the steps that prepare a fit; targets of a collection are encoded already."""
+        if fit.y is not None:
+            return self.prepare
+        return [step for step in self.prepare if isinstance(step, ChooseEngine | PoseProblem)]
+
 
 def _likelihood_of(estimator, live_elsewhere=False):
     """Return the likelihood of a regressor for the rows that it was given.
@@ -244,9 +250,3 @@ def streaming_classifier(estimator, engine, initial):
     choose = ChooseEngine(partial(of_first_rows, engine, initial))
     weigh = WeighFrequencies([encode, anew, choose, Learn()], by_bound=True)
     return Recipe([encode, pose, choose], [Learn(), weigh])
-
-
-def of_collection(recipe):
-    """List what is left to do where the targets of a collection are encoded already."""
-    left = (ChooseEngine, PoseProblem)
-    return recipe._replace(prepare=[step for step in recipe.prepare if isinstance(step, left)])

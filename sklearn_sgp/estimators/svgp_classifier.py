@@ -362,8 +362,6 @@ class SVGPClassifier(SGPClassifier):
             fit = Fit.of(*rows_of_weight(*checked), is_batch=is_batch)
             X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_classifier(self, previous, classes)
-        if fit.y is None:
-            recipe = recipes.of_collection(recipe)
         run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)

@@ -429,8 +429,6 @@ class SVGPRegressor(SGPRegressor):
             fit = Fit.of(*checked, is_batch=is_batch)
             X, y = fit.for_callbacks(X, y, self._format)
         recipe = recipes.svgp_regressor(self, previous, fit.y is None)
-        if fit.y is None:
-            recipe = recipes.of_collection(recipe)
         run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         self._drift = DriftCheck.of(self)
         if is_batch and self.total_samples is not None:

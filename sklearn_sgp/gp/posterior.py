@@ -117,6 +117,11 @@ class Posterior:
         H = tuple(chain.from_iterable(one.H for one in posteriors))
         return cls(posteriors[0].prior, H, np.hstack([one.h for one in posteriors]))
 
+    @property
+    def of_each_output(self):
+        """The same, as outputs mix no functions; see `multi_output.CoregionalisedPosterior`."""
+        return self
+
     @cached_property
     def outputs(self):
         """The posteriors with one H each that it consists of."""

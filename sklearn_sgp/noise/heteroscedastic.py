@@ -201,12 +201,12 @@ class _CoordinateAscent:
         if believes_all or not has_time:
             return first, update, errors, begun
         self.problem.rng.set_state(self.drawn)
-        found, trace.start = trace.start, given  # each fit may come to a start of its own
+        trace.start = given  # each fit may come to a start of its own
         plain = self._first_fit(self.problem)
         other = self._first_update(plain)
         if not _differs(update) or _score(plain, *other) > _score(first, update, errors):
             return plain, *other, begun
-        self.first, trace.start = first, found
+        self.first, trace.start = first, first.learned.start
         return first, update, errors, begun
 
     def _begin_round(self):

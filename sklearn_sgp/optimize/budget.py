@@ -65,7 +65,7 @@ class Budget:
         return self.left() if is_last else time_shares.STAGE * self.left()
 
     def affordable(self, n, seconds_each):
-        """Return how many of ``n`` tasks the finish can do; all if the fit is then a little late."""
+        """Return how many of ``n`` tasks the finish can do; all if the fit is little late then."""
         left = max(self.clock.left(), 0.0)
         if n * seconds_each <= _SLACK_SHARE * left + _SLACK_SECONDS:
             return n

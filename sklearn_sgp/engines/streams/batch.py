@@ -85,4 +85,4 @@ def _ones(plan, rows, old, ones, proposal):
         past = OldPosterior(with_ones(old.posterior, plan.forget_factor * ones), 0.0)
     bound = plan.bound(of_ones(rows), past, proposal)
     posterior = bound.posterior(proposal.parameters)[0]
-    return getattr(posterior, "of_each_output", posterior).h
+    return posterior.of_each_output.h

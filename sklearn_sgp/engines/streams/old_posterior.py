@@ -39,7 +39,7 @@ class OldPosterior:
     @classmethod
     def of(cls, posterior):
         """Return the factor of a `Posterior`, or one for each of the outputs that mix functions."""
-        outputs = getattr(posterior, "of_each_output", posterior)
+        outputs = posterior.of_each_output
         return cls(outputs, -posterior.log_evidence())
 
     @property

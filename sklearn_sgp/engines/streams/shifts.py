@@ -308,7 +308,7 @@ def _explained_by_share(fitted, rows, outputs, share, n_jobs):
 
 def _n_known(posterior):
     """Return the number of directions of u that the data determine, of one output."""
-    outputs = getattr(posterior, "of_each_output", posterior)
+    outputs = posterior.of_each_output
     each = [len(p.H) - float(np.trace(p.covariance)) for p in outputs.precisions]
     return float(np.mean(each))
 

@@ -75,7 +75,7 @@ def in_other_units(fitted, change):
         return fitted
     kernel, noise = change.ends_on(fitted)
     parameters = _parameters(fitted.parameters, change, kernel, noise)
-    old = getattr(fitted.posterior, "of_each_output", fitted.posterior)
+    old = fitted.posterior.of_each_output
     ones, share = fitted.state.ones, kernel / noise**2
     h = share * change.factor * (old.h - change.shift * ones)
     # one H of all outputs has one noise
@@ -142,5 +142,5 @@ def of_ones(rows):
 
 def with_ones(posterior, ones):
     """Return a `Posterior` with the h of targets that are all 1, and the same H."""
-    outputs = getattr(posterior, "of_each_output", posterior)
+    outputs = posterior.of_each_output
     return Posterior(outputs.prior, outputs.H, ones)
