@@ -69,10 +69,6 @@ class SingleBlasThread:
 
     The count belongs to the whole process: were each to save it and put it back, two that overlap
     would leave it at one. So the first to enter lowers it, and the last to leave restores it.
-
-    Parameters
-    ----------
-    libraries : list of threadpoolctl.LibController
     """
 
     def __init__(self, libraries):
@@ -109,12 +105,7 @@ def _has_a_count_for_each_thread(library):
 
 
 class SingleOpenMPThread:
-    """Context in which loops by OpenMP keep to the thread that calls; counts belong to threads.
-
-    Parameters
-    ----------
-    libraries : list of threadpoolctl.LibController
-    """
+    """Context in which loops by OpenMP keep to the thread that calls; counts belong to threads."""
 
     def __init__(self, libraries):
         self._of_threads = _LimitOfEachThread(libraries)

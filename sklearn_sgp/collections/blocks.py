@@ -16,12 +16,7 @@ from .rows import PartitionedRows, PartitionPieces, loaded_rows
 class RowBlocks(AnyBlocks):
     """Blocks of independent rows, of which any division gives the same sums.
 
-    Parameters
-    ----------
-    size : int
-        Rows of a block.
-    rng : numpy.random.RandomState
-        For the rows of those blocks that are asked for.
+    ``size`` counts rows of a block; ``rng`` is for the rows of those blocks that are asked for.
     """
 
     def __init__(self, rows, size, rng):
@@ -187,12 +182,7 @@ def _evenly(sizes, count):
 class Renumbered:
     """A partition that gives the places of blocks among those that have rows, -1 for others.
 
-    Parameters
-    ----------
-    partition : object
-        See `partitions.partition`.
-    labels : ndarray of int
-        Its numbers of blocks that have rows.
+    ``labels`` are numbers of blocks of the partition that have rows.
     """
 
     def __init__(self, partition, labels):
@@ -205,12 +195,8 @@ class Renumbered:
 def regrouped(rows, partition):
     """Bring rows together so that each block of a partition is in one place, and stays there.
 
-    Each row moves once, from where it is read to the worker that has its block.
-
-    Parameters
-    ----------
-    partition : object
-        With ``assign(X)``; it has been fitted to a sample.
+    Each row moves once, from where it is read to the worker that has its block. The partition has
+    ``assign(X)``; it has been fitted to a sample.
 
     Returns
     -------

@@ -17,12 +17,8 @@ from ..data.targets import target_columns
 class RawPart:
     """Inputs, targets and weights of the rows of positive weight in one partition.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,) or (n, t)
-        Numbers in their own units, or labels.
-    labels : ndarray of shape (n,) or None
-        Of blocks.
+    Targets are numbers in their own units, or labels; ``labels``, (n,) or None, are those of
+    blocks.
     """
 
     X: np.ndarray

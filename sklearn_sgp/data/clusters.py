@@ -77,10 +77,6 @@ def distinct(points):
 def short_path(points):
     """Return an order in which successive points are near: the nearest one left comes next.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-
     Returns
     -------
     order : ndarray of int, shape (n,)

@@ -18,12 +18,7 @@ def column_order(X):
 
     It depends on no unit, no origin, and not on the order of the rows. Columns with the same
     distribution, as those of a grid, stay in the order in which they came. Those of one value, up
-    to rounding, are the last.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Finite numbers.
+    to rounding, are the last. All numbers of X are finite.
 
     Returns
     -------
@@ -55,10 +50,7 @@ def are_constant(reach, size):
 def sorted_rows(X, n_inputs):
     """Return distinct rows, sorted by their columns, whatever the order of these is.
 
-    Parameters
-    ----------
-    n_inputs : int
-        Columns, the first ones, whose order shall not matter.
+    The order of the first ``n_inputs`` columns shall not matter.
 
     Returns
     -------

@@ -19,12 +19,8 @@ def least_noise_variance(rows):
     These differ by their noise alone. The squared deviations from their means, in units of the
     noise variance, have a chi-squared distribution, whose 95 % quantile gives a bound with that
     confidence. Half of their sum is what the rows cost in nats; where they are few, the result is
-    smaller: that at which they cost a thousandth of a nat a row.
-
-    Parameters
-    ----------
-    rows : Rows
-        Of independent outputs. Weights are not asked.
+    smaller: that at which they cost a thousandth of a nat a row. The rows are of independent
+    outputs; weights are not asked.
 
     Returns
     -------

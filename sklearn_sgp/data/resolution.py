@@ -25,10 +25,7 @@ _COARSEST = 0.05
 def resolutions(y):
     """Find the step of each output, 0 where it was not rounded.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n, t)
-        NaN where a target was not observed.
+    Targets, (n, t), are NaN where one was not observed.
 
     Returns
     -------

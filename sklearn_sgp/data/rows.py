@@ -46,10 +46,7 @@ def weight_of(weight, columns):
 def outputs_by_noise(noise_variance):
     """Return pairs of a slice of the outputs and their noise variance.
 
-    Parameters
-    ----------
-    noise_variance : float or ndarray of shape (t,)
-        One that all outputs share, or one for each.
+    All outputs share one, or each has its own, (t,).
 
     Returns
     -------

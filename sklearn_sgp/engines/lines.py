@@ -118,10 +118,7 @@ def _each_reduced(rows, X):
 def _reduced(rows, X):
     """Return what lines see of some rows: their columns turned to a triangle, and the targets.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Columns of the lines, which are 0 at their centers.
+    X, (n, d), has the columns of the lines, which are 0 at their centers.
 
     Returns
     -------

@@ -34,12 +34,8 @@ class SitesIfBetter:
     Sites of two classes have one function, those of more are of each class against the rest, and
     have to be better by more than the standard error. A kernel that is not learned is compared as
     it is: it suits one or the other. Sites are not considered where time is limited, and where
-    those of all rows cost too much. Regressions stay after Ctrl-C.
-
-    Parameters
-    ----------
-    pose : PoseProblem
-        Poses the problem of sites that begin as where they are asked for.
+    those of all rows cost too much. Regressions stay after Ctrl-C. ``pose`` poses the problem of
+    sites that begin as where they are asked for.
     """
 
     pose: object

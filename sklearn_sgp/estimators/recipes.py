@@ -65,12 +65,7 @@ _PLAIN_FIRST_ROWS = 1536
 
 
 class Recipe(NamedTuple):
-    """The steps of a fit; each is called with a `Fit` and returns one.
-
-    Attributes
-    ----------
-    prepare, learn : list of callable
-    """
+    """The steps of a fit; each is called with a `Fit` and returns one."""
 
     prepare: list
     learn: list

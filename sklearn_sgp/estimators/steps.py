@@ -76,10 +76,7 @@ class InitialiseLikelihood:
 class ScaleTargets:
     """Centres and scales the targets; before that it warps them, if ``normalize_y`` says so.
 
-    Parameters
-    ----------
-    warps : bool
-        Whether it may warp them.
+    With ``warps`` it may warp them.
     """
 
     estimator: object

@@ -55,10 +55,7 @@ def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
 def block_sums(prior, pieces, noise_variance, model):
     """Sum the information of all blocks.
 
-    Parameters
-    ----------
-    pieces : passes.AnyPieces
-        A piece is a block.
+    A piece is a block.
 
     Returns
     -------

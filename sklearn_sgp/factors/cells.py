@@ -257,12 +257,7 @@ def _without_rows(posterior, X, of_classes):
 
 
 class _Places:
-    """Rows at each of some places, with their A^T and kernel matrices, all computed once.
-
-    Parameters
-    ----------
-    places : list of ndarray of int
-    """
+    """Rows at each of some places, with their A^T and kernel matrices, all computed once."""
 
     def __init__(self, posterior, X, places):
         prior, triangles = posterior.prior, Groups.triangles(places)

@@ -27,10 +27,7 @@ class Gradient(dict):
 def noise_gradient(noise_variance, by_output):
     """Return the derivative in the log noise variance, from those of the outputs.
 
-    Parameters
-    ----------
-    by_output : ndarray of shape (t,), or a number
-        Derivatives if each output had a noise variance of its own.
+    ``by_output`` are derivatives if each output had a noise variance of its own, (t,) or a number.
 
     Returns
     -------
@@ -115,10 +112,7 @@ class GradientSums(Additive):
 def pull_back(prior, X, A, gradient, with_inputs=True):
     """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
 
-    Parameters
-    ----------
-    with_inputs : bool
-        Whether the gradient in Z is wanted.
+    ``with_inputs`` says whether the gradient in Z is wanted.
 
     Returns
     -------

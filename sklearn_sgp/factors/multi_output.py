@@ -18,10 +18,7 @@ from .passes import computed
 def outputs_by_rows(y):
     """Group outputs that are observed in the same rows.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n, t)
-        Targets, NaN where an output was not observed.
+    Targets, (n, t), are NaN where an output was not observed.
 
     Returns
     -------
@@ -114,10 +111,7 @@ def _of_rows(A, seen):
 def output_sums(prior, pieces, patterns):
     """Sum over all rows.
 
-    Parameters
-    ----------
-    patterns : list of ndarray of int
-        See `outputs_by_rows`.
+    For ``patterns`` see `outputs_by_rows`.
 
     Returns
     -------

@@ -14,10 +14,7 @@ from .own_model import OwnModel
 def block_factors(prior, rows, noise_variance, model):
     """Return the factors of some rows: one of all outputs, or one for each.
 
-    Parameters
-    ----------
-    rows : Rows or ConditionedRows
-        Of positive weight.
+    The rows are of positive weight.
 
     Returns
     -------

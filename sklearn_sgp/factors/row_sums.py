@@ -90,10 +90,8 @@ def _of_each(A, y, root):
 def row_sums(kernel, Z, L_inv, pieces):
     """Sum over all rows.
 
-    Parameters
-    ----------
-    L_inv : ndarray of shape (m, m) or None
-        Inverse of the Cholesky factor of K(Z, Z) for the whitened form, None for the direct one.
+    ``L_inv`` is the inverse of the Cholesky factor of K(Z, Z) for the whitened form, None for the
+    direct one.
 
     Returns
     -------

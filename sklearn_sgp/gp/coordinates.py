@@ -170,10 +170,6 @@ class Direct(_Coordinates):
     """q(u) held as L H L^T, with the letter H here, and L h.
 
     With K = K(Z, Z) and C = (K + H)^-1, q(u) has covariance K C K and mean K C h.
-
-    Parameters
-    ----------
-    H : ndarray of shape (m, m)
     """
 
     prior: Prior

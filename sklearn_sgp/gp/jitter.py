@@ -41,11 +41,8 @@ def _next(rung):
 def factorise_with_jitter(kernel, Z, jitter, noise_variance=np.inf):
     """Factorise with the smallest jitter of the ladder ``jitter * 10^k`` that suffices.
 
-    Parameters
-    ----------
-    jitter : float
-        First rung, relative to the mean of diag K(Z, Z); a lower one where that is not small
-        beside the noise.
+    ``jitter`` is the first rung, relative to the mean of diag K(Z, Z); a lower one is taken where
+    that is not small beside the noise.
 
     Raises
     ------

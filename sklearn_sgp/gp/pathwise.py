@@ -20,10 +20,7 @@ _DRAWS_AT_A_TIME = 16
 def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
     """Draw latent functions from q.
 
-    Parameters
-    ----------
-    n_features : int
-        Random features that stand for the prior.
+    ``n_features`` random features stand for the prior.
 
     Returns
     -------
@@ -88,10 +85,7 @@ def _group(prior, v, rng, n_features):
 class PathwiseDraws:
     """Callable on X (n, d), result (n, t, n_samples), in scaled units.
 
-    Parameters
-    ----------
-    draws : list of callable
-        Each for some of the outputs.
+    Each of ``draws`` is of some of the outputs.
     """
 
     def __init__(self, draws):

@@ -34,10 +34,7 @@ def with_caches_of(posterior, other, names):
 class Precision:
     """I + H, the precision of v, with its factors computed once.
 
-    Parameters
-    ----------
-    H : ndarray of shape (m, m)
-        Positive semidefinite.
+    H is positive semidefinite.
     """
 
     def __init__(self, H):

@@ -111,10 +111,6 @@ class Prior:
     def gram_cotangent(self, AAt):
         """Return the cotangent of K(Z, Z) from that of A, times A^T, over blocks (theory, eq. 30).
 
-        Parameters
-        ----------
-        AAt : ndarray of shape (m, m)
-
         Returns
         -------
         cotangent : ndarray of shape (m, m)

@@ -56,10 +56,7 @@ def compile_kernel(kernel, center):
 def compile_without_noise(kernel, center):
     """Check a kernel, split its white noise off and compile the rest.
 
-    Parameters
-    ----------
-    center : ndarray of shape (n_features,)
-        See ``compile_kernel``.
+    For ``center`` see `compile_kernel`.
 
     Returns
     -------

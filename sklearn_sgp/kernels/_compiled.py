@@ -164,11 +164,6 @@ class BoundKernel:
     def triangles(self, X, groups):
         """Compute upper triangles of K(X[rows], X[rows]), and a function for their gradient.
 
-        Parameters
-        ----------
-        groups : Groups
-            Triangles.
-
         Returns
         -------
         values : ndarray of shape (n_values,)

@@ -16,11 +16,8 @@ _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 def input_scales(kernel, fallback):
     """Return the shortest length scale on each column of the inputs.
 
-    Parameters
-    ----------
-    fallback : ndarray of shape (d,)
-        Result for the columns on which the kernel has no length scale, 100 times as much for those
-        that it does not see.
+    ``fallback``, (d,), stands for the columns on which the kernel has no length scale, 100 times as
+    much for those that it does not see.
 
     Returns
     -------
@@ -144,11 +141,7 @@ def units_of_theta(expression, spread):
 
     Weights of a column in directions have the inverse of its spread, and weights of directions in
     others the inverse of what these spread with the weights that the expression begins with.
-
-    Parameters
-    ----------
-    spread : ndarray of shape (d,)
-        Positive.
+    ``spread``, (d,), is positive.
 
     Returns
     -------

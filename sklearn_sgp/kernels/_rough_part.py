@@ -43,10 +43,7 @@ class Term:
     def correlations(self, parameters, groups):
         """Return its correlations of the first of some rows with the others.
 
-        Parameters
-        ----------
-        groups : ndarray of shape (g, n, d)
-            Some rows each.
+        Each of ``groups``, (g, n, d), has some rows.
 
         Returns
         -------

@@ -10,11 +10,6 @@ DEFAULT_BOUNDS = (1e-6, 1e3)  # likewise
 def split_noise(kernel):
     """Split a kernel into process and noise.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A scikit-learn kernel.
-
     Returns
     -------
     process : Kernel

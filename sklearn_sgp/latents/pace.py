@@ -12,11 +12,7 @@ class Pace:
     """Shares the time of a pass among its rows, so that the last ones have time too.
 
     Workers in other processes have copies, each of which thinks that all rows are its own.
-
-    Parameters
-    ----------
-    seconds : float
-        Of the whole pass; infinite for no limit.
+    ``seconds`` are those of the whole pass; infinite for no limit.
     """
 
     def __init__(self, seconds, n_rows, n_jobs=None):

@@ -34,12 +34,7 @@ def standard_points(Q):
 
 
 class Points:
-    """Computes expectations by points, for kernels without a closed form here.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (m, Q)
-    """
+    """Computes expectations by points, for kernels without a closed form here."""
 
     def __init__(self, kernel, Z):
         self.kernel, self.Z = kernel, Z

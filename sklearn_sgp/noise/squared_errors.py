@@ -8,13 +8,9 @@ from ..likelihoods import ExpectedLogDensity, Likelihood
 class LogNoise(Likelihood):
     """Squared errors r of noise of variance exp(g): log density -(t g + r exp(-g)) / 2.
 
-    It is what E[log N(y; f, s2 exp g)] depends on through g, concave in g (docs/theory.md,
-    section 13).
-
-    Parameters
-    ----------
-    n_outputs : int, default=1
-        Errors of so many outputs are summed in r. With 1 each column of r has a g of its own.
+    It is what E[log N(y; f, s2 exp g)] depends on through g, concave in g (docs/theory.md, section
+    13). Errors of ``n_outputs`` outputs are summed in r. With 1 each column of r has a g of its
+    own.
     """
 
     def __init__(self, n_outputs=1):

@@ -72,10 +72,7 @@ class ClassRegressions:
     def optimal_q(self, prior, pieces=None):
         """Return the optimal q(u), one output for each class, and the bound there.
 
-        Parameters
-        ----------
-        pieces : Pieces or None
-            Of this object, where their blocks are needed again.
+        ``pieces`` are those of this object, where their blocks are needed again.
 
         Returns
         -------
@@ -122,10 +119,7 @@ class ClassRegressions:
     def bound(self, prior, with_inputs=True):
         """Compute the bound and its gradient.
 
-        Parameters
-        ----------
-        with_inputs : bool
-            Whether the gradient in Z is wanted.
+        ``with_inputs`` says whether the gradient in Z is wanted.
 
         Returns
         -------

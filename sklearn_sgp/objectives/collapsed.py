@@ -107,10 +107,7 @@ def _terms(q, sums, columns, s2):
 def optimal_q(prior, pieces, noise_variance, coordinates):
     """Return the optimal q(u), by one pass over the rows.
 
-    Parameters
-    ----------
-    coordinates : type
-        Whitened or Direct; see `gp.coordinates.choose_coordinates`.
+    For ``coordinates``, Whitened or Direct, see `gp.coordinates.choose_coordinates`.
 
     Returns
     -------

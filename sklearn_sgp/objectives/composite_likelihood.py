@@ -39,10 +39,7 @@ _TASK_GROUPS = 4
 class CompositeLikelihood:
     """A function of `Parameters` that returns this density and its gradient.
 
-    Parameters
-    ----------
-    groups : list of ConditionedRows
-        Each has one group.
+    Each of the `ConditionedRows` has one group.
     """
 
     def __init__(self, groups, n_jobs=None):
@@ -72,10 +69,7 @@ class CompositeLikelihood:
     def of_targets(self, parameters, targets):
         """Compute the density of other targets, with its gradient in them.
 
-        Parameters
-        ----------
-        targets : list of ndarray of shape (n, t)
-            One for each group, in the order of `targets`.
+        The targets, (n, t), are in the order of `targets`, one array for each group.
 
         Returns
         -------
@@ -126,10 +120,7 @@ class CompositeLikelihood:
     def in_turn(self, parameters, targets):
         """Predict each group's own rows given y_N and the rows of the group before it, in turn.
 
-        Parameters
-        ----------
-        targets : list of ndarray of shape (n, t)
-            In the place of those of the groups, as in `of_targets`.
+        The targets stand in the place of those of the groups, as in `of_targets`.
 
         Returns
         -------

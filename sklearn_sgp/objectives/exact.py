@@ -74,10 +74,6 @@ class _Output:
 def exact_evidence(parameters, rows):
     """Compute the log evidence of the exact process and its gradient.
 
-    Parameters
-    ----------
-    rows : DistinctRows
-
     Returns
     -------
     value : float

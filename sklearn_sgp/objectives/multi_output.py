@@ -132,10 +132,6 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
 
     They hold as well where q(u) has information besides that of the rows.
 
-    Parameters
-    ----------
-    patterns : list of ndarray of int
-
     Returns
     -------
     cotangent : OutputSumsCotangent

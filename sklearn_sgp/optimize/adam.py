@@ -9,14 +9,7 @@ STEEPEST = 1e150  # squares of steeper slopes are not finite
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015), ascending, on a vector within bounds.
-
-    Parameters
-    ----------
-    size : int
-        Length of the vector.
-    learning_rate : float
-    """
+    """Adam (Kingma & Ba 2015), ascending, on a vector within bounds."""
 
     decay_mean, decay_square, floor = 0.9, 0.999, 1e-8
 
@@ -44,10 +37,7 @@ class Adam:
 def adam_step(adam, space, parameters, gradient, delta):
     """Step up a gradient and that of the space's prior; return parameters and prior of q(u).
 
-    Parameters
-    ----------
-    delta : float
-        Jitter in units of the kernel.
+    ``delta`` is the jitter in units of the kernel.
 
     Returns
     -------

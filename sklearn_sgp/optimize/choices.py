@@ -43,11 +43,6 @@ class Comparison:
             with comparison:  # without a candidate that cannot be evaluated
                 comparison.add(result, score)
         best = comparison.best_first()[0]
-
-    Parameters
-    ----------
-    about : str
-        What is chosen, as users see it.
     """
 
     def __init__(self, about, trace):

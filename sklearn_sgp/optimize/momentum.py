@@ -15,12 +15,6 @@ class Momentum:
 
     as Hensman et al. (2013, section 4) learn kernel and noise, beside natural gradients of another
     rate. The gradient is that of the whole bound, and so grows with the number of rows.
-
-    Parameters
-    ----------
-    size : int
-        Length of the vector.
-    learning_rate : float
     """
 
     decay = 0.9

@@ -71,10 +71,7 @@ class AnyBlocks(ABC):
 class Blocks(AnyBlocks):
     """Rows in blocks: an order of the rows, and where each block begins in it.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n,)
-        From 0, none left out.
+    ``labels`` go from 0, none left out.
     """
 
     def __init__(self, rows, labels):

@@ -29,10 +29,7 @@ class ChainChoice:
     def make(self, rows, choice, scale, rng):
         """Return blocks and partition.
 
-        Parameters
-        ----------
-        scale : ndarray of shape (d,) or Units
-            Units in which distances are taken.
+        Distances are taken in units of ``scale``.
 
         Returns
         -------
@@ -59,10 +56,7 @@ class ChainChoice:
 class Chain:
     """Cells along a chain.
 
-    Parameters
-    ----------
-    position : ndarray of int, shape (n_cells,)
-        Of each cell in the chain.
+    ``position`` is that of each cell in the chain.
     """
 
     markov_order: int
@@ -116,10 +110,7 @@ class Chain:
 class RowsInChain(NearCells):
     """Finds the rows of cells, and of those near them in a chain.
 
-    Parameters
-    ----------
-    by_cell : tuple
-        See `ConditionedBlocks.by_cell`.
+    For ``by_cell`` see `ConditionedBlocks.by_cell`.
     """
 
     rows: Rows

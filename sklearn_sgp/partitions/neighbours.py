@@ -67,12 +67,8 @@ class NearGroups:
         """Find rows near the centre of each group, among the rows of the groups before it.
 
         Searches go over prefixes of the order, each twice as long as the one before: no search is
-        among more than twice the groups that may be found.
-
-        Parameters
-        ----------
-        count : int
-            Number of rows to find, fewer where fewer come before.
+        among more than twice the groups that may be found. ``count`` rows are looked for, fewer
+        where fewer come before.
 
         Returns
         -------
@@ -192,10 +188,7 @@ class NearCells(ABC):
     def around(self, cells):
         """Return the rows of some cells; what cells share is there once.
 
-        Parameters
-        ----------
-        cells : list of int
-            Numbers of cells, -1 for none.
+        The number of no cell is -1.
 
         Returns
         -------

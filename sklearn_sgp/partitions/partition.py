@@ -222,13 +222,7 @@ class OrderedPartition(FixedPartition):
 
 
 class ClustererPartition:
-    """A clusterer of the user's that has ``predict``, fitted to the scaled inputs.
-
-    Parameters
-    ----------
-    clusterer : object
-    scale : ndarray of shape (d,)
-    """
+    """A clusterer of the user's that has ``predict``, fitted to the scaled inputs."""
 
     def __init__(self, clusterer, scale):
         self.clusterer, self.scale = clusterer, scale
@@ -265,12 +259,7 @@ class ClustererPartition:
 
 @dataclass(frozen=True)
 class PartitionChoice:
-    """A way to put rows into blocks, before length scales are known.
-
-    Parameters
-    ----------
-    partition : {"kmeans", "contiguous", "random"} or clusterer
-    """
+    """A way to put rows into blocks, before length scales are known."""
 
     partition: object
     block_size: int

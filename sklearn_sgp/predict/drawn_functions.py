@@ -16,10 +16,7 @@ _DTYPE = [np.float64, np.float32]
 class FunctionsInUnits:
     """Functions that were drawn, with values in units of y, computed in chunks of rows.
 
-    Parameters
-    ----------
-    form : data.inputs.InputFormat
-        Of the columns of X.
+    ``form`` is that of the columns of X.
     """
 
     def __init__(self, functions, targets, n_jobs, form):

@@ -14,11 +14,7 @@ def terms(model, inputs, with_std=False):
     """Return the posterior mean of each term, (n, k) or (n, t, k), and its deviation.
 
     They are in units of y, about its centre: their sum and ``y_mean_`` make the function.
-
-    Parameters
-    ----------
-    with_std : bool
-        Whether to return the deviations, too.
+    ``with_std`` says whether the deviations are returned, too.
 
     Raises
     ------

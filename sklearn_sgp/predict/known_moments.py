@@ -7,12 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class KnownMoments:
-    """Hold what is predicted of some rows, for all who ask.
-
-    Parameters
-    ----------
-    mean, variance : ndarray
-    """
+    """Hold what is predicted of some rows, for all who ask."""
 
     mean: np.ndarray
     variance: np.ndarray

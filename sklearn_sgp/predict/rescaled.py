@@ -41,10 +41,7 @@ class Rescaled(AroundPredictor):
 class ScaledDraws:
     """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
 
-    Parameters
-    ----------
-    mean : callable
-        Their means at X, (n, t).
+    ``mean`` is a callable: their means at X, (n, t).
     """
 
     def __init__(self, functions, mean, scale):

@@ -50,10 +50,6 @@ class Unforeseen:
 
     Of a column that had all of its values in training no kernel knows what a row is like that lacks
     it: by a single value in its place a prediction would be as sure as where it is known.
-
-    Parameters
-    ----------
-    missing : data.missing.MissingValues
     """
 
     predictor: Predictor

@@ -50,10 +50,7 @@ _MOST_POWERS = 4
 class AlphaTrials:
     """Chooses the value that predicts left-out rows best, after some learning for each.
 
-    Parameters
-    ----------
-    seconds : float
-        For all values.
+    ``seconds`` are those for all values.
     """
 
     def __init__(self, seconds):

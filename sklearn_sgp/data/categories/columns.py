@@ -44,13 +44,7 @@ PLAIN_COLUMNS = InputColumns()
 
 @dataclass(frozen=True)
 class CategoryCodes:
-    """Puts codes into columns of categories, as a first batch has them.
-
-    Parameters
-    ----------
-    columns : tuple of int
-    encoders : tuple of ColumnCodes
-    """
+    """Puts codes into columns of categories, as a first batch has them."""
 
     columns: tuple
     encoders: tuple

@@ -58,10 +58,6 @@ def task_of(problem, start):
 def best_start(problem, sample, starts, budget):
     """Find the start that goes on, by trials and rounds.
 
-    Parameters
-    ----------
-    starts : list of Start
-
     Returns
     -------
     start : engines.base.Start

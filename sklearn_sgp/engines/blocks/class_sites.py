@@ -68,12 +68,8 @@ def affords_sites(problem):
 class LabelsHeldOut:
     """Rows whose classes are held out, each predicted from others.
 
-    All rows in parts, where they are few; else some among near ones.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Whose length scales say what is near.
+    All rows in parts, where they are few; else some among near ones. The length scales of the
+    parameters say what is near.
     """
 
     def __init__(self, problem, parameters):
@@ -110,13 +106,8 @@ class LabelsHeldOut:
 class SitesHeldOut:
     """Judges kernels of sites by labels that are held out.
 
-    They begin where they ended at the parameters before, whoever asked for these.
-
-    Parameters
-    ----------
-    held_out : LabelsHeldOut
-    problem : Problem
-        With a likelihood that has sites, and the parameters of regressions where it is of these.
+    They begin where they ended at the parameters before, whoever asked for these. The likelihood of
+    the problem has sites; parameters are those of regressions where it is of these.
     """
 
     def __init__(self, held_out, problem):

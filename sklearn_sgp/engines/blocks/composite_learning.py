@@ -359,10 +359,7 @@ class CompositeLearning:
     def climb(self, task, parameters, n_passes, rate, seconds, every=1):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.
 
-        Parameters
-        ----------
-        every : int
-            One of so many of the groups that judge is followed in a pass.
+        One of ``every`` of the groups that judge is followed in a pass.
 
         Returns
         -------

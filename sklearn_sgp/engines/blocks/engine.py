@@ -19,12 +19,8 @@ from .state import BlockPlan
 class BlockModels:
     """Fits SoR to PIC, LMA and VIF (Hoang et al. 2015; docs/theory.md, sections 9 and 12).
 
-    Parameters
-    ----------
-    plan : BlockPlan or None
-        None where rows are added only.
-    previous : Fitted or None
-        Of an earlier fit, whose steps may go on.
+    There is no plan where rows are added only; ``previous`` is an earlier fit whose steps may go
+    on.
     """
 
     plan: BlockPlan | None = None

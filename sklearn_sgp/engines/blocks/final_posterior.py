@@ -297,10 +297,7 @@ def _steps(problem, plan, parameters, prior, blocks, budget, previous):
 class _StepMonitor:
     """When steps are reported, and when they end.
 
-    Parameters
-    ----------
-    reserve : float
-        Seconds that were kept for all this; learning may have used some of them up.
+    ``reserve`` are seconds that were kept for all this; learning may have used some of them up.
     """
 
     def __init__(self, problem, plan, parameters, ascent, reserve):

@@ -39,11 +39,8 @@ _LEAST_BLOCKS = 8
 def learn_on_sample(problem, plan, blocks, budget, rearranged=None):
     """Learn by L-BFGS on the evidence of sampled blocks: several starts on few, the best on more.
 
-    Parameters
-    ----------
-    rearranged : callable or None
-        ``rearranged(parameters)``: the blocks for later stages, once the first has learned. None
-        for the same ones.
+    ``rearranged(parameters)`` returns the blocks for later stages, once the first has learned; None
+    keeps them.
 
     Returns
     -------

@@ -24,12 +24,7 @@ from .schedules import Constant
 
 
 class NaturalGradientAscent:
-    """q(u) between steps at fixed kernel, noise and inducing inputs.
-
-    Parameters
-    ----------
-    schedule : RobbinsMonro, Average or Constant
-    """
+    """q(u) between steps at fixed kernel, noise and inducing inputs."""
 
     def __init__(self, prior, noise_variance, model, blocks, schedule, n_outputs=1, n_jobs=None):
         self.noise_variance, self.model = noise_variance, model

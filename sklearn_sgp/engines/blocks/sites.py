@@ -32,10 +32,7 @@ _SPARE_PASSES = 3.0
 class SitesInBlocks:
     """Fits PIC, LMA and VIF to any likelihood that has a log density; see `Engine`.
 
-    Parameters
-    ----------
-    plan : BlockPlan or None
-        None where rows are added only.
+    There is no plan where rows are added only.
     """
 
     plan: BlockPlan | None = None

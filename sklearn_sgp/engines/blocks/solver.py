@@ -52,10 +52,7 @@ _SAME_SCALE = 0.2
 def fit(problem, plan, previous=None):
     """Learn hyperparameters, then find q(u).
 
-    Parameters
-    ----------
-    previous : Fitted or None
-        Of the fit before. Where nothing but the number of steps has changed, they go on.
+    Where nothing but the number of steps has changed, those of a ``previous`` fit go on.
 
     Raises
     ------
@@ -319,10 +316,7 @@ def _split(partition, blocks, changed, size, rng):
 class _Update:
     """A fitted model that more rows join.
 
-    Parameters
-    ----------
-    labels : ndarray or None
-        Of the blocks, new ones included.
+    ``labels`` are those of the blocks, new ones included, or None.
     """
 
     def __init__(self, fitted, rows, settings, labels):

@@ -13,12 +13,8 @@ class LatentInputs:
     """Fits Bayesian GPLVMs (Titsias & Lawrence 2010; docs/theory.md, section 17).
 
     The rows of a problem are a `latents.table.Table`. It has no start, as that is found from the
-    rows that are learned from.
-
-    Parameters
-    ----------
-    previous : Fitted or None
-        An earlier fit of the same columns, which the first start goes on from.
+    rows that are learned from. ``previous`` is an earlier fit of the same columns, which the first
+    start goes on from, or None.
     """
 
     choices: LatentChoices

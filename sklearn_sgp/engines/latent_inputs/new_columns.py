@@ -12,10 +12,7 @@ from .final_posterior import output_model
 def with_new_columns(fitted, Y):
     """Let columns take part that vary in a batch for the first time.
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n, P)
-        All columns of the batch.
+    Y, (n, P), has all columns of the batch.
 
     Returns
     -------

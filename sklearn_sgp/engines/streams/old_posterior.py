@@ -27,10 +27,7 @@ from .signed_roots import SignedRoot
 class OldPosterior:
     """The factor r(a) of a posterior, one Gaussian factor for each of its H.
 
-    Parameters
-    ----------
-    posterior : Posterior
-        With its prior, at the old kernel.
+    The posterior has its prior, at the old kernel.
     """
 
     posterior: Posterior
@@ -166,14 +163,8 @@ class OutputProjection:
 class OldPosteriorFactor:
     """A factor of the old posterior seen from new inducing values.
 
-    Its methods are those of `factors.block_factors.DiagonalFactor`.
-
-    Parameters
-    ----------
-    c : int
-        Number of the factor.
-    alpha : float
-        Power in [0, 1].
+    Its methods are those of `factors.block_factors.DiagonalFactor`. c is the number of the factor,
+    and alpha a power in [0, 1].
     """
 
     def __init__(self, projection, old, c, alpha):

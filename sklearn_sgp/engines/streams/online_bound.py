@@ -80,10 +80,8 @@ class OnlineBound:
 class ConjugateOnlineBound(OnlineBound):
     """Gaussian noise.
 
-    Parameters
-    ----------
-    alpha : float
-        In [0, 1], of the rows: 0 is variational, 1 expectation propagation, between is Power-EP.
+    Alpha, in [0, 1], is that of the rows: 0 is variational, 1 expectation propagation, between is
+    Power-EP.
     """
 
     def __init__(self, *args, alpha=0.0, **options):

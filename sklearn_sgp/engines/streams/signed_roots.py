@@ -63,10 +63,6 @@ class SignedRoot:
     def divided(self, N, alpha):
         """Divide the root by the factor C of G = S + alpha N N^T.
 
-        Parameters
-        ----------
-        N : ndarray of shape (rank, k)
-
         Returns
         -------
         divided : DividedRoot

@@ -532,12 +532,8 @@ def counted(fitted, rows, targets):
     """Count the rows of a later batch; warn where Gaussian noise makes nothing of some.
 
     Before anything is learned from them: one broken reading moves the function for good. Only a
-    stream that has learned from enough rows knows what is one.
-
-    Parameters
-    ----------
-    targets : Targets
-        In whose units a warning tells of them.
+    stream that has learned from enough rows knows what is one. A warning tells of them in units of
+    the targets.
 
     Returns
     -------

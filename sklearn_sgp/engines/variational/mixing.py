@@ -101,12 +101,8 @@ class _Observed:
         """Find probabilistic principal components, by expectation and maximisation.
 
         Targets are W g plus noise of one variance, g ~ N(0, I) for each row by itself (Tipping and
-        Bishop 1999). Entries of W are N(0, 1), which holds outputs of few rows.
-
-        Parameters
-        ----------
-        W : ndarray of shape (t, Q)
-            Where to begin.
+        Bishop 1999). Entries of W are N(0, 1), which holds outputs of few rows. It begins at W, (t,
+        Q).
 
         Returns
         -------
