@@ -148,12 +148,7 @@ def single_openmp_thread(when=True):
 def group_bounds(n_rows, chunk):
     """Return contiguous groups of rows, at most N_GROUPS, of whole chunks but for the last.
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    chunk : int
-        Rows that are worked on together.
+    ``chunk`` rows are worked on together.
 
     Returns
     -------

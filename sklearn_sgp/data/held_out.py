@@ -16,11 +16,6 @@ def held_out_index(rows, size, rng):
 
     Rows that live elsewhere are not compared, nor are those that cannot be parted so.
 
-    Parameters
-    ----------
-    rows : AnyRows
-    size : int
-
     Returns
     -------
     index : ndarray of int

@@ -31,11 +31,7 @@ def readable_targets(y):
 def explain_targets(y, error):
     """Raise what says more than an error of scikit-learn's or numpy's on reading y; or nothing.
 
-    Parameters
-    ----------
-    y : array-like
-        Targets of a regressor.
-    error : Exception
+    The targets are those of a regressor.
 
     Raises
     ------

@@ -27,12 +27,7 @@ from .stream_steps import has_gaps
 def watched(estimator, fitted, rows, order):
     """Score a batch, tell of outliers and shifts, and answer the latter.
 
-    Parameters
-    ----------
-    rows : Rows
-        Of the batch, in the units of the stream.
-    order : ndarray of int, shape (n,)
-        In which they came.
+    The rows of the batch are in the units of the stream, and came in this ``order``.
 
     Returns
     -------

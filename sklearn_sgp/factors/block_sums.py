@@ -36,12 +36,7 @@ class BlockSums(NamedTuple):
 def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
     """Group blocks for two passes, of which the first may keep its factors.
 
-    Parameters
-    ----------
-    blocks : list of Rows
-        Of positive weight, none empty.
-    m : int
-        Number of inducing inputs.
+    The blocks are of positive weight, none empty; ``m`` counts inducing inputs.
 
     Returns
     -------

@@ -99,12 +99,7 @@ def _observed(factor):
 def class_factors(prior, rows, noise_variance, model):
     """Return one factor of some rows for the regressions of all classes, and the classes' terms.
 
-    Parameters
-    ----------
-    prior, noise_variance, model
-        As in `block_factors`.
-    rows : Rows or ConditionedRows
-        Of classes.
+    The rows are of classes; all else is as in `block_factors`.
 
     Returns
     -------

@@ -113,12 +113,8 @@ def factorise_above(kernel, Z, delta, jitter, noise_variance):
 def factorise_again(prior, jitter):
     """Factorise with ten times the jitter, after something that rests on the last one failed.
 
-    Parameters
-    ----------
-    prior : Prior
-        With the jitter that was too small.
-    jitter : float
-        Asked for; a warning tells of more.
+    The prior has the jitter that was too small; ``jitter`` is what was asked for, and a warning
+    tells of more.
 
     Raises
     ------

@@ -13,11 +13,7 @@ _MOST_OF_A_WEIGHT = 100.0
 def scales_of_smooth_term(kernel, n_columns):
     """Return the length scales of the first term of a default kernel, (d,).
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Without white noise.
-    n_columns : int
+    The kernel is without white noise.
 
     Returns
     -------

@@ -56,14 +56,8 @@ def typical_share(moments, prior_variance, weight):
     """Find the share of its variance with which the prior of g expects what rows have on average.
 
     The exponential of a normal variable expects far more than its median, by a tail that two levels
-    of noise, say, do not have.
-
-    Parameters
-    ----------
-    moments, weight
-        As those of `largest_log_noise`.
-    prior_variance : ndarray of shape (n,)
-        Of g at these rows.
+    of noise, say, do not have. ``prior_variance``, (n,), is that of g at these rows; all else is as
+    of `largest_log_noise`.
 
     Returns
     -------

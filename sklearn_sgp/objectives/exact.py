@@ -109,13 +109,7 @@ def exact_posterior(prior, rows, noise_variance):
 
     The inducing values of the prior have an error of their own, the jitter. It counts as a part of
     the noise of the rows, which then have the rest: together they are the exact process, whatever
-    the jitter is.
-
-    Parameters
-    ----------
-    prior : Prior
-        At inducing inputs that contain the rows.
-    rows : DistinctRows
+    the jitter is. The inducing inputs of the prior contain the rows.
 
     Returns
     -------

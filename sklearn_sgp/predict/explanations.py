@@ -64,13 +64,8 @@ def column_shares(mean, X):
 def slopes(model, inputs, columns, with_std=False):
     """Return slopes in units of y, (n, d) or (n, t, d), NaN in columns that have none.
 
-    Parameters
-    ----------
-    columns : sequence of (int or None) or None
-        For each column of the result that of the inputs, None for one without slopes. None means
-        all, in their order.
-    with_std : bool
-        Whether to return the deviations of the slopes, too.
+    ``columns`` has for each column of the result that of the inputs, None for one without slopes;
+    None means all, in their order. ``with_std`` says whether the deviations are returned, too.
 
     Raises
     ------

@@ -39,11 +39,6 @@ class ColumnCodes:
     def fit(cls, values, label):
         """Number the values in their order; missing ones, if there are any, come last.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-        label : str
-
         Returns
         -------
         codes : ColumnCodes

@@ -371,11 +371,7 @@ def _moved(start, learned):
 def probed(task, sample, parameters, budget):
     """Try short length scales of the Matern-1/2 component by column.
 
-    Parameters
-    ----------
-    task : Problem
-        With inducing inputs that stay where they are.
-    sample : CompositeLearning
+    Inducing inputs of the task stay where they are.
 
     Returns
     -------

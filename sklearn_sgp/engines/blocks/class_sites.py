@@ -143,13 +143,8 @@ class SitesHeldOut:
     def anew(self, problem, plan, own):
         """Return what is learned without regressions, as where sites are asked for.
 
-        Where the bound that it begins with leaves sites far behind, that is all.
-
-        Parameters
-        ----------
-        plan : blocks
-        own : Score
-            Of regressions.
+        Where the bound that it begins with leaves sites far behind, that is all. ``own`` is the
+        score of regressions.
 
         Returns
         -------

@@ -95,11 +95,7 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
 def final_posterior(problem, plan, learned, blocks, budget, previous=None):
     """Find q(u) from all blocks, in one pass or step by step while time and epochs last.
 
-    Parameters
-    ----------
-    learned : Run
-    previous : Fitted or None
-        From the same rows, parameters and plan: its steps go on.
+    The steps of a ``previous`` fit go on, which is from the same rows, parameters and plan.
 
     Raises
     ------

@@ -65,11 +65,7 @@ class Specification(NamedTuple):
 def specification(model, alpha):
     """Return the specification of a name, of a model of one's own, or of pairs of one and a weight.
 
-    Parameters
-    ----------
-    model : str, BlockModel or sequence of (str or BlockModel, float)
-    alpha : float
-        Power of the factors.
+    ``alpha`` is the power of the factors.
 
     Raises
     ------

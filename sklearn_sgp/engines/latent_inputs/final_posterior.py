@@ -55,14 +55,7 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
     """Find q(u) and q(x) of all rows in turn, until neither gains; the last is q(x).
 
     Rows may start from one another at the end, as new ones do. Besides q(x) the memory does not
-    depend on the number of rows.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Kernel, noise and inducing inputs.
-    seconds : float
-        Rows rest when these are over.
+    depend on the number of rows. Rows rest when so many seconds are over.
 
     Returns
     -------

@@ -71,12 +71,8 @@ def default_kernel(components):
 def start_at(problem, choices, table, previous=None, disturbs=False):
     """Choose starting parameters for some rows, with their q(x).
 
-    Parameters
-    ----------
-    previous : Fitted or None
-        An earlier fit to go on from.
-    disturbs : bool
-        Whether q(x) is disturbed at random.
+    ``previous`` is an earlier fit to go on from, or None; with ``disturbs`` q(x) is disturbed at
+    random.
 
     Returns
     -------

@@ -49,11 +49,7 @@ def codes_of(X):
 def check_codes(values, name):
     """Refuse what is no code of a category.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    name : str
-        Of the column, for the message.
+    ``name`` is that of the column, for the message.
 
     Raises
     ------

@@ -28,11 +28,7 @@ _ONE_SCALE = np.ones(1)
 def leaves(node, columns):
     """Yield the leaves of a tree, from left to right, and the columns that each of them sees.
 
-    Parameters
-    ----------
-    node : node
-    columns : ndarray of int, shape (d,)
-        Those that the root sees.
+    ``columns``, (d,), are those that the root sees.
 
     Yields
     ------
