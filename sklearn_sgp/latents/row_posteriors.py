@@ -6,10 +6,10 @@ Rows do not see one another: a row alone gets what it gets among others, to roun
 import time
 
 import numpy as np
+from joblib import effective_n_jobs
 
-from .._parallel import group_bounds, map_groups
+from .._parallel import N_GROUPS, group_bounds, map_groups
 from .expectations import chunk_of
-from .pace import Pace
 from .passes import InputPosteriors, joined_inputs
 
 # Iterations of the q(x) of a row, at most, and the gain below which it rests, in nats.
@@ -190,3 +190,24 @@ def _best_start(model, objective, Y, observed, start, candidates, deadline):
     choice = np.argmax([values for _, values in results], axis=0)
     rows = np.arange(len(Y))
     return InputPosteriors(*(np.stack([q[k] for q, _ in results])[choice, rows] for k in (0, 1)))
+
+
+class Pace:
+    """Shares the time of a pass among its rows, so that the last ones have time too.
+
+    Workers in other processes have copies, each of which thinks that all rows are its own.
+    ``seconds`` are those of the whole pass; infinite for no limit.
+    """
+
+    def __init__(self, seconds, n_rows, n_jobs=None):
+        self.end, self.rows_left = time.perf_counter() + seconds, n_rows
+        self.workers = min(effective_n_jobs(n_jobs), N_GROUPS)
+
+    def deadline(self, n):
+        """Return when so many rows, which begin now, must be done, by `time.perf_counter`."""
+        if np.isinf(self.end):
+            return np.inf
+        now = time.perf_counter()
+        share = min(1.0, self.workers * n / max(self.rows_left, 1))
+        self.rows_left -= n
+        return now + share * max(self.end - now, 0.0)

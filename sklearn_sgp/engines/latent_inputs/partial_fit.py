@@ -4,9 +4,8 @@ import copy
 import time
 from dataclasses import replace
 
-from ...latents.pace import Pace
 from ...latents.passes import joined_inputs
-from ...latents.row_posteriors import find_inputs
+from ...latents.row_posteriors import Pace, find_inputs
 from ...optimize import time_shares
 from ...optimize.parameters import ParameterSpace
 from .final_posterior import choose_candidates
