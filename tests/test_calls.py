@@ -39,15 +39,18 @@ MOST_BASES = 6
 MOST_JUMPS_OF_A_FIT = 8
 MOST_FILES_OF_A_PREDICTION = 13
 # Near rows are found, gathered and factorised, each in a room of its own; their kernel is a sum.
-# A stream has its bands narrowed, by its state.
+# A stream has its bands narrowed, by its state. Latent inputs are solved for, row by row.
 MORE_FILES_OF_A_PREDICTION = {
     AnytimeSGPRegressor: 15,
     AnytimeSGPClassifier: 14,
     StreamingSGPRegressor: 15,
+    BayesianGPLVM: 15,
 }
 # From an evidence to the numbers of the kernel are eight calls, and ten or more from a fit to the
 # evidence.
 MOST_DEPTH_OF_A_FIT = 22
+# Where noise is learned in turn with the function, and warps by fits of some rows, each is a fit.
+MOST_DEPTH_OF_ALL_IN_TURN = 33
 
 QUICK = {"max_iter": 2, "n_inducing": 6, "random_state": 0, "n_jobs": 1}
 BLOCKS = {"block_size": 20, "n_neighbors": 6}
@@ -323,7 +326,7 @@ def test_few_classes_stand_behind_all_estimators(structure):
     assert len(bases) <= MOST_BASES, sorted(one.__name__ for one in bases)
 
 
-@pytest.mark.parametrize("kind", (*REGRESSORS, *CLASSIFIERS))
+@pytest.mark.parametrize("kind", ESTIMATORS)
 def test_a_prediction_enters_few_files(trips, kind):
     """The way from `predict` to the numbers is short."""
     files = trips[kind]["predict"].files
@@ -342,3 +345,10 @@ def test_a_fit_is_followed_without_jumps(trips, kind):
 def test_a_fit_is_not_deep(trips, kind):
     """Few functions wait for the one that computes."""
     assert trips[kind]["fit"].depth <= MOST_DEPTH_OF_A_FIT
+
+
+def test_a_fit_of_all_in_turn_is_not_much_deeper(structure):
+    """The longest of all fits, which chooses noise and warps, is read as the others are."""
+    calls = structure.trips(partial(AnytimeSGPRegressor, likelihood="auto"))["fit"]
+    assert calls.depth <= MOST_DEPTH_OF_ALL_IN_TURN
+    assert len(calls.own_jumps) <= MOST_JUMPS_OF_A_FIT, as_lines(calls.own_jumps)
