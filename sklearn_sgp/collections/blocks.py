@@ -54,11 +54,6 @@ class LabelledBlocks(AnyBlocks):
         Labels in each partition.
     sizes : list of ndarray of int
         Numbers of their rows.
-
-    Raises
-    ------
-    ValueError
-        If a block is in two partitions.
     """
 
     def __init__(self, rows, labels, sizes):

@@ -345,11 +345,6 @@ def column_position(X, given, name):
     given : int, str or None
     name : str
         Of the parameter.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column.
     """
     if given is None:
         return None

@@ -29,11 +29,6 @@ def refuse_dates(X, apart=(), name="X"):
         Without columns that the kernel does not see.
     apart : list of int
         Where columns stood that the kernel does not see.
-
-    Raises
-    ------
-    DatesError
-        That names the columns and says what to do.
     """
     wrong = [(label, kind) for label, kind in _kinds(X, apart) if kind is not None]
     if not wrong:
@@ -64,11 +59,6 @@ def explain(X, error, apart=()):
     error : Exception
     apart : list of int
         Where columns stood that the kernel does not see.
-
-    Raises
-    ------
-    ValueError
-        That names the columns.
     """
     text = str(error)
     if "could not convert string" in text or "Cannot cast" in text:  # pandas casts categories

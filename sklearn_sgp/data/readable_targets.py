@@ -32,11 +32,6 @@ def explain_targets(y, error):
     """Raise what says more than an error of scikit-learn's or numpy's on reading y; or nothing.
 
     The targets are those of a regressor.
-
-    Raises
-    ------
-    ValueError
-        That says what came, and what to do.
     """
     names = [str(name) for name in getattr(y, "columns", ())]
     if len(set(names)) < len(names) and "unique" in str(error):

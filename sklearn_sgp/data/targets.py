@@ -138,11 +138,6 @@ class Targets(Encoding):
         ----------
         normalize_y : bool or tuple of (mean, scale)
         ndim : int
-
-        Raises
-        ------
-        ValueError
-            If ``normalize_y`` is not what it must be.
         """
         t = y.shape[1]
         if isinstance(normalize_y, tuple):

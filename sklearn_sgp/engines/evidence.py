@@ -35,11 +35,6 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         Of the rows.
     gradient : ndarray of shape (n_kernel_params,) or None
         None of a block model that has none.
-
-    Raises
-    ------
-    ValueError
-        If theta is not what it must be, or the rows cannot be told apart from those that are kept.
     """
     kernel, parameters = _parameters_at(fitted, kernel, theta)
     if isinstance(fitted.state, BlockState):

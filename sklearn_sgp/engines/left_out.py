@@ -18,11 +18,6 @@ def left_out_rows(name, fitted, given, places, n_seen):
         Of the first rows as they came, among those that are kept; None if they are the same.
     n_seen : int
         Rows of positive weight so far.
-
-    Raises
-    ------
-    ValueError
-        If rows are not kept, or some of them became one, and none are given.
     """
     if fitted.parameters.mixes_outputs:
         raise ValueError(

@@ -128,11 +128,6 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     choose : callable or None
         ``choose(rows, kernel, noise_variance, scale, rng)``: inducing inputs, where they are
         neither given nor chosen by `data.inducing.choose_inducing`.
-
-    Raises
-    ------
-    ValueError
-        If kernel, noise or inducing inputs are not what they must be.
     """
     center, spread, is_blinded = column_summary(rows.X, rows.observations)
     if not rows.live_elsewhere:

@@ -43,11 +43,6 @@ def numbers_of(estimator, X, y, sample_weight):
     -------
     fit : Fit
         With `PartitionedRows` as X. Of few rows: arrays, not encoded yet.
-
-    Raises
-    ------
-    ValueError
-        If shapes, values or parameters are not what they must be.
     """
     X, _ = _split(estimator, X)
     return _numbers(estimator, X, y, sample_weight, None)

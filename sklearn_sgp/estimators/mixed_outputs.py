@@ -19,13 +19,7 @@ def mixes_outputs(estimator):
 
 
 def checked_rows(estimator, X, y, sample_weight, *, reset):
-    """Return checked `Inputs`, targets and weights of the rows that have a target.
-
-    Raises
-    ------
-    ValueError
-        If the model cannot mix functions, or if an output has no target.
-    """
+    """Return checked `Inputs`, targets and weights of the rows that have a target."""
     _check_mixing(estimator)
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
@@ -138,13 +132,7 @@ def has_missing(y):
 
 
 def score(y, mean, sample_weight):
-    """Return the mean coefficient of determination of the outputs, each over its own rows.
-
-    Raises
-    ------
-    ValueError
-        If targets, means and weights are not those of as many rows and outputs.
-    """
+    """Return the mean coefficient of determination of the outputs, each over its own rows."""
     from sklearn.metrics import r2_score  # a slow import, as in scikit-learn's own `score`
 
     check_consistent_length(y, mean, sample_weight)

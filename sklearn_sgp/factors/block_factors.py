@@ -72,11 +72,6 @@ def naming_block(noise_variance, weight):
     ----------
     weight : ndarray of shape (n,)
         Of its rows.
-
-    Raises
-    ------
-    SingularBlockError
-        If there is one.
     """
     try:
         yield

@@ -16,11 +16,6 @@ def split_noise(kernel):
         The kernel without the ``WhiteKernel`` terms of its outermost sum.
     whites : list of WhiteKernel
         The ``WhiteKernel`` terms; the noise variance is the sum of their levels.
-
-    Raises
-    ------
-    ValueError
-        If the kernel has only noise.
     """
     terms = list(_terms(kernel))
     process = [term for term in terms if not isinstance(term, WhiteKernel)]
@@ -212,13 +207,7 @@ def checked_noise(noise_variance, n_outputs):
 
 
 def fixed_unit_noise(whites, kernel, likelihood):
-    """Return noise variance and bounds of a likelihood without noise: 1, without effect, and None.
-
-    Raises
-    ------
-    ValueError
-        If the kernel has noise terms.
-    """
+    """Return noise variance and bounds of a likelihood without noise: 1, without effect, and None."""
     if whites:
         raise ValueError(
             f"The 'kernel' parameter must have no WhiteKernel with the likelihood {likelihood!r}, "

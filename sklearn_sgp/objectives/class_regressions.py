@@ -78,11 +78,6 @@ class ClassRegressions:
         -------
         q : Posterior
         bound : float
-
-        Raises
-        ------
-        NotPositiveDefiniteError
-            If the bound is not finite.
         """
         prior.warm_cache()
         pieces = pieces or self._pieces()

@@ -66,11 +66,6 @@ def specification(model, alpha):
     """Return the specification of a name, of a model of one's own, or of pairs of one and a weight.
 
     ``alpha`` is the power of the factors.
-
-    Raises
-    ------
-    ValueError
-        If the parameters do not go together.
     """
     if not isinstance(model, str | BlockModel):
         return _mixture(model, alpha)

@@ -78,11 +78,6 @@ def start_at(problem, choices, table, previous=None, disturbs=False):
     -------
     start : Start
         With the groups "mean" and "log_variance", (n, Q) each, of the rows.
-
-    Raises
-    ------
-    ValueError
-        If kernel, noise or inducing inputs are not what they must be.
     """
     rng, Q, P = problem.rng, choices.n_components, table.Y.shape[1]
     components = PrincipalComponents.fit(table, Q, rng)

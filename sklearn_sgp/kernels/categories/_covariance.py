@@ -50,11 +50,6 @@ def check_codes(values, name):
     """Refuse what is no code of a category.
 
     ``name`` is that of the column, for the message.
-
-    Raises
-    ------
-    ValueError
-        If a value is not a whole number, negative or too large.
     """
     if not len(values):
         return
