@@ -18,12 +18,8 @@ _LARGEST_SHARED = 65536
 class Sealed:
     """Reads one partition by a graph of dask that its scheduler does not look into.
 
-    Parameters
-    ----------
-    graph : dict
-        What is read for X and for y, too, is read once.
-    values : tuple
-        Each a `_Key` of the graph, or what is in memory.
+    The graph holds once what is read for X and for y, too. Each of the values is a `_Key` of it, or
+    what is in memory.
     """
 
     def __init__(self, graph, values):

@@ -87,11 +87,7 @@ class ClassLabels(Encoding):
 class ClassTargets(ClassLabels):
     """Labels as targets of regressions: one number for the class of a row, another for all others.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (C,)
-    likelihood : Dirichlet
-        Gives the numbers, and the variances of their noise.
+    The `Dirichlet` likelihood gives the numbers, and the variances of their noise.
     """
 
     @classmethod

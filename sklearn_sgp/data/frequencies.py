@@ -9,12 +9,8 @@ import numpy as np
 class Frequencies:
     """The frequencies of classes, and the share that they have of what is predicted.
 
-    Parameters
-    ----------
-    of_class : ndarray of shape (C,)
-        Total weight of the rows of each class.
-    share : float
-        Between 0, where they do not count, and 1, where nothing else does.
+    ``of_class``, (C,), is the total weight of the rows of each class. The share is between 0, where
+    they do not count, and 1, where nothing else does.
     """
 
     of_class: np.ndarray

@@ -20,10 +20,7 @@ _FURTHER = (1e-6, 3.0)
 class Power:
     """(r^power - 1) / power of r = y / exp(centre), as a function of u = log y.
 
-    Parameters
-    ----------
-    power : float
-        0 is the logarithm itself, 0.5 the square root of y, 1 a line of y.
+    The power 0 is the logarithm itself, 0.5 the square root of y, 1 a line of y.
     """
 
     power: float
@@ -47,10 +44,7 @@ class Power:
 class Composed:
     """A sum of tanh of a power.
 
-    Parameters
-    ----------
-    shape : warps.TanhSum
-        Of the values of the power.
+    ``shape`` is that of the values of the power.
     """
 
     power: Power
@@ -82,10 +76,7 @@ class Composed:
 class PositiveWarp:
     """A monotone function of the logarithm, finite for all numbers.
 
-    Parameters
-    ----------
-    of_log : continued_warps.Warp
-        Of log y.
+    ``of_log`` is the warp of log y.
     """
 
     is_identity = False

@@ -11,12 +11,8 @@ _ELSEWHERE_ROWS = 10_000
 class TargetUnits(NamedTuple):
     """Mean squares of the scaled targets of each output, (t,), or 1 for all.
 
-    Attributes
-    ----------
-    square : ndarray or float
-        About 0, the mean of the prior: what a function's variance is relative to.
-    variance : ndarray or float
-        About their means: what the noise variance is relative to.
+    ``square`` is about 0, the mean of the prior: what a function's variance is relative to;
+    ``variance`` is about their means: what the noise variance is relative to.
     """
 
     square: object = 1.0

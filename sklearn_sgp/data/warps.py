@@ -90,10 +90,7 @@ def _log_of_power(value, power):
 class Standardised:
     """A shape of t = (y - centre) / spread, the same for targets in any unit.
 
-    Parameters
-    ----------
-    shape : YeoJohnson
-        Of t.
+    ``shape`` is that of t.
     """
 
     shape: YeoJohnson
@@ -117,12 +114,8 @@ class Standardised:
 class TanhSum:
     """t + sum_j b_j tanh(c_j (t + d_j)), b, c > 0, of t = (y - centre) / spread (Snelson et al.).
 
-    A factor of t besides is no parameter, as what comes out is scaled to unit variance.
-
-    Parameters
-    ----------
-    parameters : ndarray of shape (9,)
-        log b, log c and d, three of each.
+    A factor of t besides is no parameter, as what comes out is scaled to unit variance. The
+    parameters, (9,), are log b, log c and d, three of each.
     """
 
     parameters: np.ndarray

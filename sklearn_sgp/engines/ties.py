@@ -14,12 +14,8 @@ from ..optimize.priors import CategoryPlaces, Product, TiedCategories
 class Ties:
     """Say how far length scales of a default kernel scatter about one that all may share.
 
-    Parameters
-    ----------
-    precision : float
-        Of their logarithms.
-    has_tails : bool
-        Whether Cauchy's density takes the place of the normal one.
+    ``precision`` is that of their logarithms; with ``has_tails`` Cauchy's density takes the place
+    of the normal one.
     """
 
     precision: float

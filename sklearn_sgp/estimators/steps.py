@@ -331,12 +331,8 @@ class HoldKernelOfOneClass:
 class Calibrate:
     """Sets temperature, variance and length scales of regressions of labels by rows left out.
 
-    Parameters
-    ----------
-    learn : Learn
-        The step that learns again with other scales.
-    keeps_inducing : bool
-        Whether inducing inputs stay where they are.
+    ``learn`` is the step that learns again with other scales; with ``keeps_inducing`` inducing
+    inputs stay where they are.
     """
 
     learn: Learn

@@ -152,10 +152,7 @@ class Model:
 class Mixture:
     """Models whose log factors are added with weights (Hoang et al., remark 2).
 
-    Parameters
-    ----------
-    components : tuple of (Model or OwnModel, float)
-        None of them twice; one dense at most, and beside it one that is conditioned.
+    No component is there twice; one is dense at most, and beside it one that is conditioned.
     """
 
     components: tuple

@@ -207,7 +207,7 @@ def checked_noise(noise_variance, n_outputs):
 
 
 def fixed_unit_noise(whites, kernel, likelihood):
-    """Return noise variance and bounds of a likelihood without noise: 1, without effect, and None."""
+    """Return noise variance and bounds of a likelihood without noise: 1, of no effect, and None."""
     if whites:
         raise ValueError(
             f"The 'kernel' parameter must have no WhiteKernel with the likelihood {likelihood!r}, "

@@ -17,12 +17,8 @@ from .table import Columns
 class LatentMap:
     """Maps rows to latent inputs and back. It can be pickled without an estimator.
 
-    Parameters
-    ----------
-    candidates : InputPosteriors
-        Which new rows may start from.
-    calibration : ndarray of shape (2,)
-        Factors of the noise and of the other variance of filled-in values.
+    New rows may start from ``candidates``; ``calibration`` has factors of the noise and of the
+    other variance of filled-in values.
     """
 
     predictor: OutputModel

@@ -53,10 +53,7 @@ AS_NEW = Counting()
 class LogNoiseMoments(NamedTuple):
     """Hold mean and variance of the log noise g at some rows.
 
-    Attributes
-    ----------
-    mean, variance : ndarray of shape (n, k)
-        One that all outputs share, k = 1, or one of each.
+    Both, (n, k), are of one that all outputs share, k = 1, or of one of each.
     """
 
     mean: np.ndarray

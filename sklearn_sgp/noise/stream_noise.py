@@ -23,12 +23,8 @@ _SIGNAL = 20.0
 class StreamedSquares:
     """Adds the squared errors of a batch to what is known of the log noise; see `with_squares`.
 
-    Parameters
-    ----------
-    share : float
-        What the squared errors so far count.
-    weight_seen : float
-        Of all rows so far.
+    ``share`` is what the squared errors so far count, ``weight_seen`` the weight of all rows so
+    far.
     """
 
     settings: Settings

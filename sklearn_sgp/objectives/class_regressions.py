@@ -41,12 +41,8 @@ class ClassSums:
 class ClassRegressions:
     """Regressions of classes on some rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Targets are numbers of classes, as `Softmax` has them.
-    likelihood : Dirichlet
-        With an offset for each class.
+    Targets of the rows are numbers of classes, as `Softmax` has them; the likelihood has an offset
+    for each class.
     """
 
     def __init__(self, rows, likelihood, n_jobs=None):

@@ -22,12 +22,7 @@ class MixedFunctions:
     """Say how mixed latent functions enter a pass; see `IndependentFunctions`.
 
     Sites, derivatives and moments of rows have an entry for each output; q(u) is that of all latent
-    functions together.
-
-    Parameters
-    ----------
-    means : ndarray of shape (t,) or None
-        What is added to the outputs' functions.
+    functions together. ``means``, (t,) or None, are added to the outputs' functions.
     """
 
     mixing: np.ndarray

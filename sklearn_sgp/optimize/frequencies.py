@@ -17,10 +17,7 @@ ROWS_FOR_A_NUMBER = 5
 class Frequencies(Group):
     """The group "Z" where it has features; see `kernels._features` for their order.
 
-    Parameters
-    ----------
-    n_constants : int
-        Features without a frequency, which come last.
+    The ``n_constants`` features without a frequency come last.
     """
 
     n_constants: int = 0

@@ -108,13 +108,7 @@ class KernelPriors:
     """The log density that objectives are raised by; none where nothing is expected.
 
     Its level is 0 where all parameters are at their medians: it has no units, and kernels of
-    different numbers of parameters can be compared with it.
-
-    Parameters
-    ----------
-    parts : tuple of KernelPrior
-    weight : float
-        How often it counts.
+    different numbers of parameters can be compared with it. It counts ``weight`` times.
     """
 
     parts: tuple = ()

@@ -84,10 +84,7 @@ def _scatter(theta, place, precision, of_scale, gradient):
 class Product:
     """Log density of parameters to which several priors apply.
 
-    Parameters
-    ----------
-    factors : tuple of callable
-        Each as `TiedCategories`.
+    Each factor is as `TiedCategories`.
     """
 
     factors: tuple[Callable, ...]

@@ -175,10 +175,7 @@ class NearGroups:
 class NearCells(ABC):
     """Finds the rows that test rows of cells are conditioned on.
 
-    Attributes
-    ----------
-    rows : Rows
-        Of all cells.
+    The rows are those of all cells.
     """
 
     @abstractmethod

@@ -15,13 +15,8 @@ from ..gp.pathwise import draw_functions
 class NearFunctions:
     """Callable on X (n, d), result (n, t, n_samples), in scaled units, as `PathwiseDraws`.
 
-    Parameters
-    ----------
-    near : object
-        ``near.each_cell(X)`` gives test rows of cells, what the cell counts for each, the numbers
-        of their near rows, and the factorised cell; see `near_rows.NearRows`.
-    rows : Rows
-        Training rows.
+    ``near.each_cell(X)`` gives test rows of cells, what the cell counts for each, the numbers of
+    their near rows, and the factorised cell; see `near_rows.NearRows`. The rows are training rows.
     """
 
     def __init__(self, near, posterior, rows, noise_variance, n_samples, rng):

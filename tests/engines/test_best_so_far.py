@@ -52,7 +52,7 @@ def test_the_first_one_outlives_the_second(ends, amid):
     one, other = first(), SimpleNamespace(start="second")
     one.problem.trace.start = "before"
     best = one.or_from(fails, fails) if amid == "search" else one.or_from(lambda: other, fails)
-    assert best.problem.trace.start == "before" and best.fitted.start == "first"
+    assert best.problem.trace.start == best.fitted.start == "first"
     assert best.fitted.interrupted == isinstance(ends, KeyboardInterrupt)
 
 

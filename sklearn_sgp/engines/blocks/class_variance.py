@@ -59,12 +59,8 @@ def _left_out(problem, parameters):
 class Judge:
     """Scores parameters whose variances, and length scales, are multiplied by powers of factors.
 
-    Parameters
-    ----------
-    score : callable
-        ``score(parameters)`` returns a `Score`.
-    times, scales : float
-        Factors of variances and of length scales.
+    ``score(parameters)`` returns a `Score`; ``times`` and ``scales`` are factors of variances and
+    of length scales.
     """
 
     def __init__(self, space, parameters, score, times, scales=1.0):

@@ -44,12 +44,8 @@ _TASK_SITES = 8
 class Regression(NamedTuple):
     """Rows as a regression with noise of their own, in the place of a likelihood.
 
-    Attributes
-    ----------
-    rows : Rows
-        Targets shift / precision of noise 1 / precision.
-    constant : float
-        Of the evidence, besides that of the regression.
+    The rows have targets shift / precision, of noise 1 / precision; the constant is that of the
+    evidence, besides that of the regression.
     """
 
     rows: object

@@ -9,10 +9,8 @@ import numpy as np
 class RobbinsMonro:
     """rho_t = size / (1 + decay size t)^power, blocks drawn with replacement: the paper's steps.
 
-    Parameters
-    ----------
-    is_natural : bool
-        Whether steps follow the natural gradient; else mean and covariance follow their own slopes.
+    With ``is_natural`` steps follow the natural gradient; else mean and covariance follow their own
+    slopes.
     """
 
     size: float

@@ -198,14 +198,9 @@ def sample_rows(table, size, rng):
 class PrincipalComponents:
     """Probabilistic principal components of a table (Tipping & Bishop 1999).
 
-    Complete tables have them in closed form, others by expectation maximisation. Axes are turned
-    so that the latent inputs of the training rows are uncorrelated, the most relevant first.
-
-    Parameters
-    ----------
-    W : ndarray of shape (P, Q)
-    noise_variance : float
-        Variance of a scaled output that the components leave.
+    Complete tables have them in closed form, others by expectation maximisation. Axes are turned so
+    that the latent inputs of the training rows are uncorrelated, the most relevant first. W is (P,
+    Q), and the noise variance that of a scaled output which the components leave.
     """
 
     def __init__(self, W, noise_variance):

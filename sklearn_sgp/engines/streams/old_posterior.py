@@ -135,12 +135,8 @@ class Projection:
 class OutputProjection:
     """`Projection` of a scaled function, such as an output that mixes latent functions.
 
-    Parameters
-    ----------
-    projection : Projection
-        Of each latent function.
-    variance : float
-        What the function's variance is times theirs: the sum of squares of its weights.
+    The projection is that of each latent function; the variance is what the function's is times
+    theirs: the sum of squares of its weights.
     """
 
     def __init__(self, projection, variance):

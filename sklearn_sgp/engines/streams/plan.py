@@ -47,12 +47,8 @@ LEAST_POWER = 0.5
 class Known:
     """Hold all rows of a stream that keeps them, where none may be of after a shift.
 
-    Parameters
-    ----------
-    rows : Rows
-        Those of a batch included.
-    evidence : float
-        Bound of the log evidence of those before it, in its units.
+    The rows include those of a batch; ``evidence`` is a bound of the log evidence of those before
+    it, in its units.
     """
 
     rows: Rows

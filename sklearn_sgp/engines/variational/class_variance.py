@@ -161,12 +161,8 @@ def _parted(rows, rng):
 class VarianceSearch:
     """Variance and length scales of softmax functions, by the log probability of labels held out.
 
-    Parameters
-    ----------
-    first, every : LabelFolds
-        All of them tell length scales, the first one what the variance is, and the temperature.
-    deadline : float
-        Reading of time.perf_counter() after which no further variance is tried.
+    All folds tell length scales, the first one what the variance is, and the temperature. After the
+    deadline, a reading of time.perf_counter(), no further variance is tried.
     """
 
     problem: object

@@ -39,12 +39,7 @@ class StochasticSteps:
     """q(u) and parameters between stochastic steps.
 
     The data part of q(u) stays fixed, in the coordinates in use, when the parameters move: q(u)
-    follows the kernel at once.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        Where the steps begin.
+    follows the kernel at once. The steps begin at the parameters.
     """
 
     def __init__(self, problem, parameters):
