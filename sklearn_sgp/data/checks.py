@@ -75,10 +75,6 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
 
     dtype : dtype, default=None
         None keeps float32 and float64.
-
-    Returns
-    -------
-    sample_weight : ndarray of shape (n_samples,)
     """
     sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
     if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on

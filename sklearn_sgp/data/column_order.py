@@ -19,10 +19,6 @@ def column_order(X):
     It depends on no unit, no origin, and not on the order of the rows. Columns with the same
     distribution, as those of a grid, stay in the order in which they came. Those of one value, up
     to rounding, are the last. All numbers of X are finite.
-
-    Returns
-    -------
-    order : ndarray of int, shape (d,)
     """
     if X.shape[1] < 2 or len(X) < 2:
         return np.arange(X.shape[1])

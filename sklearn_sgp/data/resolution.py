@@ -26,10 +26,6 @@ def resolutions(y):
     """Find the step of each output, 0 where it was not rounded.
 
     Targets, (n, t), are NaN where one was not observed.
-
-    Returns
-    -------
-    steps : ndarray of shape (t,)
     """
     return np.array([_resolution(column[np.isfinite(column)]) for column in y.T])
 

@@ -47,10 +47,6 @@ def outputs_by_noise(noise_variance):
     """Return pairs of a slice of the outputs and their noise variance.
 
     All outputs share one, or each has its own, (t,).
-
-    Returns
-    -------
-    pairs : list of (slice, float)
     """
     if np.ndim(noise_variance) == 0:
         return [(slice(None), noise_variance)]

@@ -344,10 +344,6 @@ class Targets(Encoding):
             It may be overwritten.
         noise : object
             As the likelihood takes it.
-
-        Returns
-        -------
-        mean, covariance : ndarray
         """
         if likelihood is not None:
             mean, covariance = likelihood.covariance(mean, covariance, noise)

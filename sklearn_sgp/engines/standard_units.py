@@ -26,10 +26,6 @@ def learning_units(problem):
 
     Standard ones are those of default kernels, whose bounds and starts are relative to the scatter
     of the columns. A kernel that was given learns from the data as they are.
-
-    Returns
-    -------
-    units : StandardUnits or GivenUnits
     """
     start, rows = problem.start, problem.rows
     starts = (start, *start.alternatives)

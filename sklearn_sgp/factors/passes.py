@@ -43,10 +43,6 @@ class AnyPieces(ABC):
         slices : tuple of ndarray, default=None
             Arrays with an entry for each row of all pieces; a group gets its part of each as last
             arguments.
-
-        Returns
-        -------
-        results : list
         """
 
 

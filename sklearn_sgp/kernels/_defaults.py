@@ -203,10 +203,6 @@ def with_categories(kernels_of, spread, categorical, numbers_first=False, scarce
     scarce : tuple of int
         Columns whose categories have few rows each, see `scarce_categories`: any two of them have
         functions that are as alike as any others', and independent intercepts.
-
-    Returns
-    -------
-    kernels : list of Kernel
     """
     if not categorical:
         return kernels_of(spread)

@@ -70,10 +70,6 @@ class OutputModel:
         Y : ndarray of shape (n, P)
             Scaled, 0 where missing.
         observed : ndarray of shape (n, P)
-
-        Returns
-        -------
-        objective : RowObjective
         """
         s2 = self.noise_variance
         # summed row by row, so that rows get the same to the last bit alone and among others

@@ -38,10 +38,6 @@ def collapsed_value(q, sums, noise_variance):
         Only its scalars are used.
     noise_variance : float or ndarray of shape (t,)
         With one for each output the bound is the sum of those of the outputs.
-
-    Returns
-    -------
-    value : float
     """
     return sum(_value(one, sums, *noise) for one, noise in _each(q, noise_variance))
 

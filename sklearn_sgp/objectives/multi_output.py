@@ -28,12 +28,7 @@ def noise_of_outputs(parameters):
 
 
 def coregionalised_value(q, scalars, noise_variance):
-    """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64).
-
-    Returns
-    -------
-    value : float
-    """
+    """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64)."""
     s2 = noise_variance
     unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained[:, None]).sum())
     constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
@@ -51,10 +46,6 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
     sums : OutputSums
     scalars : OutputScalars
     patterns : list of ndarray of int
-
-    Returns
-    -------
-    value : float
     """
     W, scaled = q.mixing, q.mixing / noise_variance[:, None]
     constants = scalars.count @ np.log(2.0 * np.pi * noise_variance)

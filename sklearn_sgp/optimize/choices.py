@@ -123,10 +123,6 @@ def climb(first, at, directions, most, gains, about, trace):
         ``gains(score, best)``: whether a score is better than the best so far.
     about, trace
         As of `compare`, which are told what was tried.
-
-    Returns
-    -------
-    best : Tried
     """
     best, tried = first, [first]
     for direction in directions:

@@ -39,10 +39,6 @@ class ColumnCodes:
     def fit(cls, values, label):
         """Number the values in their order; missing ones, if there are any, come last.
 
-        Returns
-        -------
-        codes : ColumnCodes
-
         Raises
         ------
         ValueError

@@ -64,10 +64,6 @@ class CategoryCodes:
         sample_weight : array-like of shape (n,) or None
             Rows of weight 0 have no say.
 
-        Returns
-        -------
-        codes : CategoryCodes
-
         Raises
         ------
         ValueError
@@ -153,10 +149,6 @@ def categorical_columns(X, categorical_features):
     ----------
     X : array or dataframe
     categorical_features : "from_dtype" or array-like of bool, int or str
-
-    Returns
-    -------
-    columns : tuple of int
 
     Raises
     ------
