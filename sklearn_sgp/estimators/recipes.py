@@ -30,11 +30,11 @@ from ..likelihoods._names import (
     classification_likelihood,
     near_class_likelihood,
     needs_row_noise,
+    noise_amid_gaps,
     regression_likelihood,
     takes_row_noise,
     warps_targets,
 )
-from ..likelihoods.noise import NoiseAmidGaps
 from ..optimize import time_shares
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
@@ -173,7 +173,7 @@ def _plain(estimator, anew, pose, share=1.0):
 
 def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = _likelihood_of(estimator, NoiseAmidGaps(), live_elsewhere)
+    likelihood = _likelihood_of(estimator, noise_amid_gaps(), live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]

@@ -103,7 +103,7 @@ def test_it_is_a_table_without_holes(name):
     """A model of a table with holes is that of the table as it is filled, with the columns that
     say where behind it."""
     model, y = model_of(name)
-    near_rows = dict.fromkeys(("vif", "pic", "anytime"), {"likelihood": NoiseAmidGaps()})
+    near_rows = {key: {"likelihood": NoiseAmidGaps()} for key in ("vif", "pic", "anytime")}
     given = near_rows | {"svgp": {"likelihood": "heteroscedastic_student_t"}}
     other = clone(model).set_params(**given.get(name, {}))
     missing = MAY_MISS.learned(X)
