@@ -76,10 +76,30 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
     dtype : dtype, default=None
         None keeps float32 and float64.
     """
-    sample_weight = _check_sample_weight(sample_weight, X, dtype=dtype, ensure_non_negative=True)
+    given = sample_weight
+    try:
+        sample_weight = _check_sample_weight(given, X, dtype=dtype, ensure_non_negative=True)
+    except (TypeError, ValueError) as error:
+        _explain_weights(given, error)
+        raise
     if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
         raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
     return sample_weight
+
+
+def _explain_weights(given, error):
+    """Raise what says more than scikit-learn's or numpy's error on reading weights; or nothing."""
+    text = str(error)
+    if "Input sample_weight contains" in text:
+        raise ValueError(
+            f"{text.splitlines()[0].rstrip('.')}: give these rows the weight 0, or leave them out."
+        ) from error
+    if any(words in text for words in ("could not convert", "float() argument", "Complex")):
+        raise ValueError(
+            "sample_weight must hold one number for each row. Got "
+            f"{repr(given)[:80]}: pass an array. For classes that weigh the same it is "
+            'sklearn.utils.class_weight.compute_sample_weight("balanced", y).'
+        ) from error
 
 
 def check_size(name, values):

@@ -1,5 +1,6 @@
 """What X is given as, and its columns: their names, codes of categories, labels of blocks."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -289,10 +290,15 @@ def as_table(X):
     Raises
     ------
     TypeError
-        If X is a query of polars that has not been run.
+        If X is a query of polars that has not been run, an iterator, or has sparse columns alone.
     """
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
         raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass X.collect().")
+    if isinstance(X, Iterator):
+        raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass list(X).")
+    kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if hasattr(X, "sparse") else []
+    if kinds and all(kind.startswith("Sparse[") for kind in kinds):
+        raise TypeError("X must be dense. Got sparse columns: pass X.sparse.to_dense().")
     return X.to_pandas() if hasattr(X, "column_names") and hasattr(X, "to_pandas") else X
 
 

@@ -97,7 +97,7 @@ def column_label(X, k, apart=(), names=None):
     """Return how a column is named: by its name, or by its place among all of them."""
     names = getattr(X, "columns", None) if names is None else names
     if names is not None:
-        return f"column {list(names)[k]!r}"
+        return f"column {shortened(repr(list(names)[k]))}"
     for other in apart:
         k += k >= other
     return f"column {k}"
@@ -108,7 +108,7 @@ def _explain_strings(X, error, apart):
     if columns:
         raise ValueError(
             "X must hold numbers but in columns of categories. Got a string in "
-            f"{_listed(columns)}: {error}. Name such columns in categorical_features "
+            f"{_listed(columns)}: {first_words(error)}. Name such columns in categorical_features "
             '("from_dtype" takes those of the type category), or encode them; of strings that are '
             "dates or numbers make numbers (pandas.to_datetime, pandas.to_numeric)."
         ) from error
@@ -198,8 +198,13 @@ def is_absent(value):
 
 
 def first_words(error):
-    """Return the first line of what an error says, without its full stop."""
-    return str(error).partition("\n")[0].rstrip(".")
+    """Return the first line of what an error says, without its full stop, or its beginning."""
+    return shortened(str(error).partition("\n")[0].rstrip("."), 120)
+
+
+def shortened(text, most=80):
+    """Return the beginning of a long text."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _explain_entries(X, error, apart, is_such, what, cure):

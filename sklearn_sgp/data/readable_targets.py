@@ -12,6 +12,7 @@ from .readable import (
     is_absent,
     is_entry,
     is_number,
+    shortened,
 )
 
 # What scikit-learn, pandas and numpy say of targets that are missing.
@@ -51,8 +52,9 @@ def explain_targets(y, error):
         ) from error
     is_word = [isinstance(value, str) and not is_number(value) for value in values]
     if any(is_word):
+        word = shortened(repr(str(values[is_word.index(True)])))
         raise ValueError(
-            f"y must hold numbers. Got {str(values[is_word.index(True)])!r}, a word (could not "
+            f"y must hold numbers. Got {word}, a word (could not "
             "convert string to float): take a classifier, such as SVGPClassifier, for classes, or "
             "make numbers of it (pandas.to_numeric)."
         ) from error

@@ -30,6 +30,7 @@ from ..likelihoods._names import (
     classification_likelihood,
     near_class_likelihood,
     needs_row_noise,
+    noise_amid_gaps,
     regression_likelihood,
     takes_row_noise,
     warps_targets,
@@ -77,7 +78,7 @@ class Recipe(NamedTuple):
         return [step for step in self.prepare if isinstance(step, ChooseEngine | PoseProblem)]
 
 
-def _likelihood_of(estimator, live_elsewhere=False):
+def _likelihood_of(estimator, amid_gaps, live_elsewhere):
     """Return the likelihood of a regressor for the rows that it was given.
 
     A missing value varies about its expectation, and the target with it. So rows that lack values
@@ -87,6 +88,17 @@ def _likelihood_of(estimator, live_elsewhere=False):
     from all others of its kind costs most where noise is small: 12 draws of six tables of 800 rows
     have 0.02 nats more with them but for one, whose rows repeat each other (-0.25), and of two
     tables as they are, ages and survival times, 0.40 and 2.19 more.
+
+    Near rows know the rows that repeat each other, which have next to no noise, and tails hide
+    that. So the bound chooses for them: three draws of concrete and one of wine, 5 % missing, have
+    0.01 to 0.42 nats more. Of variational models it chooses worse: -0.05, 0.01, -0.02 and -0.02.
+
+    Parameters
+    ----------
+    amid_gaps : str or Likelihood
+        Which noise rows that lack values have.
+    live_elsewhere : bool
+        Whether they are those of a collection.
     """
     lacks = len(estimator._format.missing.columns) > 0
     is_plain = isinstance(estimator.likelihood, str) and estimator.likelihood == "gaussian"
@@ -95,7 +107,7 @@ def _likelihood_of(estimator, live_elsewhere=False):
     )
     is_free = is_free and not expects_noise(estimator.kernel_priors)
     if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(estimator)):
-        return regression_likelihood("heteroscedastic_student_t")
+        return regression_likelihood(amid_gaps)
     return _as_asked(estimator)
 
 
@@ -120,7 +132,7 @@ def _refuse_prior_of_noise(estimator):
 
 def svgp_regressor(estimator, previous, live_elsewhere=False):
     """List what `SVGPRegressor.fit` does, for rows in memory or of a collection."""
-    likelihood = _likelihood_of(estimator, live_elsewhere)
+    likelihood = _likelihood_of(estimator, "heteroscedastic_student_t", live_elsewhere)
     engine = ChooseEngine(partial(variational, estimator))
     pose = PoseProblem(estimator, previous=previous)
     if mixes_outputs(estimator):
@@ -163,7 +175,7 @@ def _plain(estimator, anew, pose, share=1.0):
 
 def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
-    likelihood = _likelihood_of(estimator, live_elsewhere)
+    likelihood = _likelihood_of(estimator, noise_amid_gaps(), live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if merges:
         encode = [MergeRepeatedRows(), *encode]

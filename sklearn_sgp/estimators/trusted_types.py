@@ -39,10 +39,13 @@ _PARAMETERS = [
     *{type(found) for found in vars(stats).values() if isinstance(found, stats.rv_continuous)},
 ]
 _SCORERS = ["sklearn_sgp.metrics.log_density_scorer", "sklearn_sgp.metrics.neg_crps_scorer"]
+# Categories as pandas.cut makes them: by the names of pandas 3 and 2.
+_CATEGORIES = ["pandas.Interval", "pandas._libs.interval.Interval"]
 
 #: Names of the types that files of models may hold, searches and pipelines around them included:
 #: what ``skops.io.load`` takes as ``trusted``, and MLflow as ``skops_trusted_types``.
 TRUSTED_TYPES = [
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in _ESTIMATORS + _PARAMETERS),
     *_SCORERS,
+    *_CATEGORIES,
 ]

@@ -19,6 +19,7 @@ from .noise import (
     Gaussian,
     HeteroscedasticGaussian,
     HeteroscedasticStudentT,
+    NoiseAmidGaps,
     StudentT,
 )
 
@@ -134,6 +135,11 @@ def near_class_likelihood(likelihood, classes):
 def sites_of_classes(classes):
     """Make the likelihood of classes that have sites, of several each against the rest."""
     return Probit() if len(classes) == 2 else OneAgainstRest([Probit() for _ in classes])
+
+
+def noise_amid_gaps():
+    """Make the likelihood of targets whose rows lack values, and know the rows near them."""
+    return NoiseAmidGaps()
 
 
 def labels_as_targets(alpha_epsilon):

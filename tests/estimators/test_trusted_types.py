@@ -144,10 +144,21 @@ def test_skops_reads_models(name):
     assert_array_equal(answers(loaded, X), answers(model, X))
 
 
+def test_skops_reads_categories_that_are_intervals():
+    """Categories that pandas.cut has made are read, by the name of the installed pandas."""
+    io = pytest.importorskip("skops.io")
+    table = FRAME.assign(b=pd.cut(X[:, 1], 3))
+    model = SVGPRegressor(categorical_features=["b"], **SMALL).fit(table, Y)
+    loaded = io.loads(io.dumps(model), trusted=TRUSTED_TYPES)
+    assert_array_equal(loaded.predict(table), model.predict(table))
+
+
 def test_trusted_types_are_there():
     """Each name is that of something, listed once."""
     assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
     for name in TRUSTED_TYPES:
+        if name.startswith("pandas."):  # names of several versions
+            continue
         module, _, attribute = name.rpartition(".")
         found = getattr(importlib.import_module(module), attribute)
         assert found.__module__ == module

@@ -352,3 +352,52 @@ def test_labels_that_are_no_classes(model):
         clone(model).fit(X, np.array([1, "a"] * (N // 2), dtype=object))
     with pytest.raises(ValueError, match=r"none of which is missing\. Got <NA> at index 0"):
         clone(model).fit(X, pd.Series([None, "a"] * (N // 2), dtype="string"))
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[4]])
+def test_long_names_and_words_are_cut(model):
+    """Names and words of thousands of letters are told by their beginnings."""
+    y = LEVEL if model is MODELS[0] else LEVEL > 0.5
+    for table in (
+        pd.DataFrame({"n" * 9999: ["w" * 9999] * N}),
+        pd.DataFrame({"n" * 9999: np.full(N, np.inf)}),
+        pd.DataFrame({"n" * 9999: DAYS}),
+    ):
+        with pytest.raises(ValueError, match=r"column 'nnn.*\.\.\.") as caught:
+            clone(model).fit(table, y)
+        assert len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_that_are_elsewhere(model):
+    """Iterators, and tables of sparse columns alone, are refused with what to pass."""
+    y = LEVEL > 0.5 if hasattr(model, "predict_proba") else LEVEL
+    with pytest.raises(TypeError, match="a generator: pass list"):
+        clone(model).fit((row for row in LEVEL[:, None]), y)
+    for fill in (0.0, np.nan):
+        table = pd.DataFrame({"level": pd.arrays.SparseArray(LEVEL, fill_value=fill)})
+        with pytest.raises(TypeError, match=r"sparse columns: pass X\.sparse\.to_dense"):
+            clone(model).fit(table, y)
+        assert (
+            len(clone(model).fit(table.sparse.to_dense(), y).predict(table.sparse.to_dense())) == N
+        )
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("weight", "cure"),
+    [
+        ("balanced", "compute_sample_weight"),
+        ({"a": 1.0}, "one number for each row. Got {'a': 1.0}: pass an array"),
+        (np.array(["a"] * N), "one number for each row"),
+        (np.full(N, 1j), "one number for each row"),
+        (pd.Series([np.nan, *LEVEL[1:]]), "NaN: give these rows the weight 0"),
+        (pd.array([None] + [1] * (N - 1), dtype="Int64"), "NaN: give these rows the weight 0"),
+        (np.r_[np.inf, LEVEL[1:]], "infinity.*: give these rows the weight 0"),
+    ],
+)
+def test_weights_that_are_no_numbers(model, weight, cure):
+    """Weights that are words, dictionaries or missing are refused with what to do."""
+    y = LEVEL > 0.5 if hasattr(model, "predict_proba") else LEVEL
+    with pytest.raises(ValueError, match=cure):
+        clone(model).fit(LEVEL[:, None], y, sample_weight=weight)

@@ -4,7 +4,7 @@ Likelihoods that are Gaussian given a precision of each row, and what finds thes
 interface and the quadrature of the folder above, which alone imports from here.
 """
 
-from ._auto import AutoNoise
+from ._auto import AutoNoise, NoiseAmidGaps
 from ._gaussian import Gaussian
 from ._heteroscedastic import HeteroscedasticGaussian, HeteroscedasticStudentT
 from ._student_t import StudentT
@@ -14,5 +14,6 @@ __all__ = [
     "Gaussian",
     "HeteroscedasticGaussian",
     "HeteroscedasticStudentT",
+    "NoiseAmidGaps",
     "StudentT",
 ]

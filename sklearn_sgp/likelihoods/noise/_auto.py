@@ -28,3 +28,15 @@ class AutoNoise(Likelihood):
     def moments(self, mean, variance, noise_variance):
         """Return mean and variance of y as `Gaussian` does."""
         return Gaussian().moments(mean, variance, noise_variance)
+
+
+class NoiseAmidGaps(AutoNoise):
+    """The noise of rows that lack values of X: Gaussian, or of each row with tails.
+
+    Targets are warped where the user asks for it.
+    """
+
+    @property
+    def noise_choice(self):
+        """Likelihoods to choose from."""
+        return NoiseChoice([Gaussian(), HeteroscedasticStudentT()])
