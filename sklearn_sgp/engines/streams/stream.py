@@ -16,6 +16,7 @@ from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
 from ..variational.class_regressions import begins_with_regressions
+from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
@@ -179,6 +180,8 @@ class StreamState:
         what is beyond it.
     levels : BatchLevels
         Of a level that wanders from batch to batch.
+    places : BandPlaces
+        A sample of the rows, and bands that depend on the place.
     """
 
     weight_seen: float
@@ -194,6 +197,7 @@ class StreamState:
     bands: Bands = NO_BANDS
     band_share: tuple = (1.0, 0.0, 1.0)
     levels: BatchLevels = NO_LEVELS
+    places: BandPlaces = NO_PLACES
 
     keeps_rows = False
     labels = None  # of blocks
@@ -325,7 +329,7 @@ class Stream:
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=state.with_band_share())
+        return replace(fitted, start=start, state=self._with_bands(state, fitted, problem))
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -366,7 +370,19 @@ class Stream:
         start = fitted.start if fitted.parameters.has_features else more.start
         if held is not problem.start:
             start = replace(start, space=problem.start.space)
-        return replace(more, start=start, state=state.with_band_share())
+        return replace(more, start=start, state=self._with_bands(state, more, problem))
+
+    def _with_bands(self, state, fitted, problem):
+        """Return the state with bands as rows vouch for them, everywhere or by place."""
+        state, places = state.with_band_share(), NO_PLACES
+        if self.forget_factor == 1.0 and self._measures_bands(fitted, problem):
+            Z, chosen = fitted.parameters.Z, self.inducing
+            m = len(Z) if chosen is None else chosen.n_inducing
+            places = state.places.joined(problem.rows, m)
+            if state.is_established:
+                n_jobs = problem.settings.n_jobs
+                places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+        return replace(state, places=places)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""
