@@ -261,6 +261,8 @@ class Stream:
         Whether rows may be kept to begin anew: nothing of them fades, and there is time to learn.
     follows_level : bool
         Whether these may say that a level wanders.
+    samples_rows : bool
+        Whether a sample of all rows is kept: nothing of them fades.
     known : Known or None
         Of a later batch: all rows so far.
     """
@@ -278,6 +280,7 @@ class Stream:
     follows_units: bool = False
     keeps_rows: bool = False
     follows_level: bool = False
+    samples_rows: bool = False
     known: Known | None = None
 
     @property
@@ -375,7 +378,7 @@ class Stream:
     def _with_bands(self, state, fitted, problem):
         """Return the state with bands as rows vouch for them, everywhere or by place."""
         state, places = state.with_band_share(), NO_PLACES
-        if self.forget_factor == 1.0 and self._measures_bands(fitted, problem):
+        if self.samples_rows and self._measures_bands(fitted, problem):
             Z, chosen = fitted.parameters.Z, self.inducing
             m = len(Z) if chosen is None else chosen.n_inducing
             places = state.places.joined(problem.rows, m)
