@@ -134,8 +134,9 @@ class NearSample:
         seen = np.isfinite(self.squares)
         ratio = np.where(seen, self.squares / self.variance, 0.0)
         usual = np.where(seen, self.variance, 0.0)
-        n, count = seen.sum(axis=0), self.prior + weights @ seen
-        share = (self.prior * ratio.sum(axis=0) / n + weights @ ratio) / count
+        n, count = np.maximum(seen.sum(axis=0), 1), self.prior + weights @ seen
+        of_all = np.where(seen.any(axis=0), ratio.sum(axis=0) / n, 1.0)
+        share = (self.prior * of_all + weights @ ratio) / count
         usual = (self.prior * usual.sum(axis=0) / n + weights @ usual) / count
         return narrowed(variance, share, usual)
 

@@ -51,6 +51,8 @@ class RowSample:
 
     def joined(self, rows, size):
         """Draw so many from these and those of a batch."""
+        if not len(rows):
+            return self
         order = _mixed(self.n_seen, len(rows))
         n_seen = self.n_seen + len(rows)
         if self.rows is not None:
@@ -96,15 +98,15 @@ class BandPlaces:
             Of bands that are the same everywhere; see `predict.vouched_bands`.
         """
         rows = self.sample.rows
-        if len(self.sample) < _LEAST_SAMPLE or _repeat(rows):
+        is_narrow = bool((share[0] > 1.0).any())  # what came last was further off
+        if is_narrow or len(self.sample) < _LEAST_SAMPLE or _repeat(rows):
             return replace(self, near=None)
         mean, variance = replace(fitted.predictor, alpha=alpha).left_out(rows, None, n_jobs)
         variance = variance + noise_of_each(rows, fitted.noise_variance)
         variance = np.broadcast_to(variance, mean.shape)
         squares = np.maximum((rows.targets - mean) ** 2, GRID**2)
         same = _log_density(squares, narrowed(variance, *share))
-        usual, beyond = np.maximum(share[0], 1.0), share[2]
-        variance = narrowed(variance, usual, share[1], beyond)
+        variance = narrowed(variance, 1.0, *share[1:])
         X = np.ascontiguousarray(rows.X, dtype=np.float64)
         near = NearSample(fitted.posterior.prior.kernel, X, variance, squares)
         weights, best = near.correlations(X), None

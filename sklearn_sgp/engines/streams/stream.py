@@ -24,6 +24,7 @@ from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
 from .search_space import alike, humble
+from .shifts import are_elsewhere
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
 from .wandering import STRAY, UNKNOWN_LEVEL, Level
 from .watch import UNWATCHED, Watch, quantiles
@@ -332,7 +333,7 @@ class Stream:
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=self._with_bands(state, fitted, problem))
+        return replace(fitted, start=start, state=self._with_bands(state, fitted, problem, None))
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -373,17 +374,26 @@ class Stream:
         start = fitted.start if fitted.parameters.has_features else more.start
         if held is not problem.start:
             start = replace(start, space=problem.start.space)
-        return replace(more, start=start, state=self._with_bands(state, more, problem))
+        return replace(more, start=start, state=self._with_bands(state, more, problem, fitted))
 
-    def _with_bands(self, state, fitted, problem):
-        """Return the state with bands as rows vouch for them, everywhere or by place."""
+    def _with_bands(self, state, fitted, problem, before):
+        """Return the state with bands as rows vouch for them, everywhere or by place.
+
+        Parameters
+        ----------
+        before : Fitted or None
+            The stream before the batch. Where its noise fell, rows that told of more say nothing of
+            what comes, unless the batch is elsewhere.
+        """
         state, places = state.with_band_share(), NO_PLACES
         if self.samples_rows and self._measures_bands(fitted, problem):
             Z, chosen = fitted.parameters.Z, self.inducing
             m = len(Z) if chosen is None else chosen.n_inducing
-            places = state.places.joined(problem.rows, m)
+            n_jobs = problem.settings.n_jobs
+            if not (state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs)):
+                places = state.places
+            places = places.joined(state.telling(problem.rows), m)
             if state.is_established:
-                n_jobs = problem.settings.n_jobs
                 places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
         return replace(state, places=places)
 
