@@ -26,6 +26,9 @@ _LEAST_SAMPLE = 50
 # have such bands, and .20 nats more in the mean (-.05 to 1.24). With 0.1 the pseudo-periodic series
 # of the papers ends as without, which is .20 less.
 _LEAST_PLACE_GAIN = 0.03
+# Standard errors that the gain must be above 0, with so many nats of a row at most: where one row
+# in fifty is far off, at random, the others near a place do not tell.
+_ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -115,10 +118,10 @@ class BandPlaces:
             for prior in _PRIORS:
                 one = replace(near, power=power, prior=prior)
                 value = _log_density(squares, one.narrowed_by(weights, variance))
-                if best is None or value > best[0]:
+                if best is None or value.mean() > best[0].mean():
                     best = value, one
             weights = np.square(np.square(weights))
-        return replace(self, near=best[1] if best[0] > same + _LEAST_PLACE_GAIN else None)
+        return replace(self, near=best[1] if _is_gain(best[0] - same) else None)
 
 
 NO_PLACES = BandPlaces()
@@ -138,5 +141,13 @@ def _repeat(rows):
 
 
 def _log_density(squares, variance):
-    """Return the mean log density of residuals, a constant apart."""
-    return -0.5 * float(np.nanmean(np.log(variance) + squares / variance))
+    """Return log densities of residuals that were observed, (k,), a constant apart."""
+    values = -0.5 * (np.log(variance) + squares / variance)
+    return values[np.isfinite(values)]
+
+
+def _is_gain(gains):
+    """Return whether gains are enough, and not those of a few rows alone."""
+    gains = np.minimum(gains, _MOST_GAIN_OF_A_ROW)
+    error = gains.std() / np.sqrt(max(len(gains), 1))
+    return gains.mean() > max(_LEAST_PLACE_GAIN, _ERRORS_OF_A_GAIN * error)
