@@ -22,9 +22,9 @@ _ROWS_OF_AN_INPUT, _MOST_SAMPLED = 4, 1024
 _LEAST_SAMPLE = 50
 # Nats a row of the sample that bands by place must gain over those that are equal everywhere. With
 # 0.03 eight made series (pseudo-periodic, noisy, a chirp, bursts, planes) with half the inducing
-# inputs that they need end with .08 to 1.01 nats a row more than without; of 100 random streams 13
-# have such bands, and .20 nats more in the mean (-.05 to 1.24). With 0.1 the pseudo-periodic series
-# of the papers ends as without, which is .20 less.
+# inputs that they need end with .08 to 1.01 nats a row more than without; of 60 random streams six
+# have such bands, and .05 to 1.24 nats more. With 0.1 the pseudo-periodic series of the papers ends
+# as without, which is .20 less.
 _LEAST_PLACE_GAIN = 0.03
 # Standard errors that the gain must be above 0, with so many nats of a row at most: where one row
 # in fifty is far off, at random, the others near a place do not tell.
