@@ -1,5 +1,7 @@
 """Small streams: rows in batches, estimators that take them, and bounds of one batch."""
 
+import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams.band_places import NO_PLACES
 from sklearn_sgp.engines.streams.inducing import NO_PAIRS
 from sklearn_sgp.engines.streams.old_posterior import OldPosterior
 from sklearn_sgp.engines.streams.online_bound import ConjugateOnlineBound
@@ -41,6 +44,14 @@ def make_line(rng):
     """900 rows of a smooth function, from left to right: X (900, 1) and y (900,)."""
     X = np.sort(rng.uniform(0.0, 9.0, (900, 1)), axis=0)
     return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(900)
+
+
+def with_equal_bands(model):
+    """A copy of a stream whose bands do not depend on the place."""
+    other = pickle.loads(pickle.dumps(model))
+    state = replace(other._fitted.state, places=NO_PLACES)
+    other._fitted = replace(other._fitted, state=state)
+    return other
 
 
 def log_parameters(model):

@@ -248,6 +248,7 @@ def _engine(estimator):
         random_state=estimator.random_state,
         keeps_rows=inducing is not None and _keeps_rows(estimator),
         follows_level=_follows_level(estimator),
+        samples_rows=estimator.forget_factor == 1.0,
         old_posterior_power=None if old_power == "auto" else float(old_power),
     )
 

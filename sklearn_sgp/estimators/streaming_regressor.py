@@ -25,8 +25,8 @@ class StreamingSGPRegressor(SGPRegressor):
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
     inducing inputs on the online bound, and updates the posterior. The estimator keeps the
-    posterior and none but its first rows, so that memory and time of a batch do not depend on the
-    number of rows so far.
+    posterior, its first rows, and a sample of all, at most four for each inducing input, so that
+    memory and time of a batch do not depend on the number of rows so far.
 
     Parameters
     ----------
@@ -292,7 +292,8 @@ class StreamingSGPRegressor(SGPRegressor):
         Factor of the usual predicted deviations: below 1 as far as the rows so far were nearer to
         their predictions, as what inducing inputs leave out is measured, above 1 as far as rows of
         later batches were further off. It is 1 where noise is given, differs from row to row or is
-        not Gaussian, and for outputs that are mixed.
+        not Gaussian, and for outputs that are mixed. Where rows of the sample say that bands depend
+        on the place, factors below 1 give way to theirs.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.
@@ -516,7 +517,8 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
-        return with_vouched_bands(model, *fitted.state.band_share)
+        state = fitted.state
+        return with_vouched_bands(model, *state.band_share, state.places.near)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

@@ -9,6 +9,7 @@ from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
     answer_to,
     answered,
+    are_elsewhere,
     can_move,
     fading_share,
     gathered,
@@ -59,7 +60,8 @@ def watched(estimator, fitted, rows, order):
         return fitted, share
     answer = answer_to(fitted, some, seen, alarm, estimator.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
-    return answered(fitted, answer, alone), answer.share * share
+    elsewhere = are_elsewhere(fitted, some, estimator.n_jobs)
+    return answered(fitted, answer, alone, elsewhere), answer.share * share
 
 
 def _with(fitted, watch):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
+from .band_places import NO_PLACES
 from .batch_levels import NO_LEVELS, parts_of
 from .shifts import ROWS_TOGETHER, Prediction, can_move, without_outliers
 from .watch import LEAST_ROWS
@@ -74,5 +75,6 @@ def _moved(fitted, level):
     if not level.any():
         return fitted
     targets, state = fitted.targets, fitted.state
-    state = replace(state, moments=state.moments.moved(level), initial_rows=None)
+    moments = state.moments.moved(level)
+    state = replace(state, moments=moments, initial_rows=None, places=NO_PLACES)
     return replace(fitted, targets=replace(targets, mean=targets.mean + level), state=state)

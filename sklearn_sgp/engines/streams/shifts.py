@@ -11,6 +11,7 @@ from ..._warnings import warn_caller
 from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
+from .band_places import NO_PLACES
 from .bands import MOST_OF_A_MISS, NO_BANDS
 from .batch_levels import NO_LEVELS
 from .waiting import NONE_WAITING
@@ -374,11 +375,18 @@ def _explained(residual, function, noise, factors):
     return best
 
 
-def answered(fitted, answer, alone=()):
+def are_elsewhere(fitted, rows, n_jobs):
+    """Return whether rows so far say little of the function at rows of a batch."""
+    inputs = Inputs(np.asarray(rows.X, dtype=np.float64))
+    return bool(fitted.predictor.novelty(inputs, n_jobs).mean() > 1.0 - _EXPLAINED_BEFORE)
+
+
+def answered(fitted, answer, alone=(), elsewhere=False):
     """Return a stream after an `Answer`, and the share of what is known that is left.
 
     The share is not applied yet: the batch that follows does. ``alone`` are rows that were learned
-    from already, as far as they are known to be of after the shift.
+    from already, as far as they are known to be of after the shift. Where rows so far say little of
+    the function at the batch, it is ``elsewhere``: its noise is not theirs, then.
     """
     fitted = _without_levels_of(fitted, answer.level, alone)
     targets, state, parameters = fitted.targets, fitted.state, fitted.parameters
@@ -391,6 +399,7 @@ def answered(fitted, answer, alone=()):
         log_noise = float(log_noise[0]) if len(log_noise) == 1 else float(log_noise.max())
     is_level = answer.share == 1.0 and not answer.begins_anew
     is_level = is_level and (answer.is_of_few or bool((answer.noise == 1.0).all()))
+    are_right = elsewhere and answer.share == 1.0 and not level.any()  # the rows so far
     state = replace(
         state,
         moments=moments,
@@ -402,6 +411,7 @@ def answered(fitted, answer, alone=()):
         waiting=state.waiting if answer.is_of_few and not level.any() else NONE_WAITING,
         bands=NO_BANDS,
         levels=NO_LEVELS,
+        places=state.places if are_right else NO_PLACES,
     )
     return replace(
         fitted,

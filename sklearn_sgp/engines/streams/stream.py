@@ -16,6 +16,7 @@ from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
 from ..variational.class_regressions import begins_with_regressions
+from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
@@ -23,6 +24,7 @@ from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
 from .search_space import alike, humble
+from .shifts import are_elsewhere
 from .waiting import LEAST_LEARNED, NONE_WAITING, Waiting
 from .wandering import STRAY, UNKNOWN_LEVEL, Level
 from .watch import UNWATCHED, Watch, quantiles
@@ -178,6 +180,8 @@ class StreamState:
         what is beyond it.
     levels : BatchLevels
         Of a level that wanders from batch to batch.
+    places : BandPlaces
+        A sample of the rows, and bands that depend on the place.
     """
 
     weight_seen: float
@@ -193,6 +197,7 @@ class StreamState:
     bands: Bands = NO_BANDS
     band_share: tuple = (1.0, 0.0, 1.0)
     levels: BatchLevels = NO_LEVELS
+    places: BandPlaces = NO_PLACES
 
     keeps_rows = False
     labels = None  # of blocks
@@ -256,6 +261,8 @@ class Stream:
         Whether rows may be kept to begin anew: nothing of them fades, and there is time to learn.
     follows_level : bool
         Whether these may say that a level wanders.
+    samples_rows : bool
+        Whether a sample of all rows is kept: nothing of them fades.
     known : Known or None
         Of a later batch: all rows so far.
     """
@@ -273,6 +280,7 @@ class Stream:
     follows_units: bool = False
     keeps_rows: bool = False
     follows_level: bool = False
+    samples_rows: bool = False
     known: Known | None = None
 
     @property
@@ -324,7 +332,7 @@ class Stream:
         if self._measures_bands(fitted, problem):
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=state.with_band_share())
+        return replace(fitted, start=start, state=self._with_bands(state, fitted, problem, None))
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -365,7 +373,28 @@ class Stream:
         start = fitted.start if fitted.parameters.has_features else more.start
         if held is not problem.start:
             start = replace(start, space=problem.start.space)
-        return replace(more, start=start, state=state.with_band_share())
+        return replace(more, start=start, state=self._with_bands(state, more, problem, fitted))
+
+    def _with_bands(self, state, fitted, problem, before):
+        """Return the state with bands as rows vouch for them, everywhere or by place.
+
+        Parameters
+        ----------
+        before : Fitted or None
+            The stream before the batch. Where its noise fell, rows that told of more say nothing of
+            what comes, unless the batch is elsewhere.
+        """
+        state, places = state.with_band_share(), NO_PLACES
+        if self.samples_rows and self._measures_bands(fitted, problem):
+            Z, chosen = fitted.parameters.Z, self.inducing
+            m = len(Z) if chosen is None else chosen.n_inducing
+            n_jobs = problem.settings.n_jobs
+            if not (state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs)):
+                places = state.places
+            places = places.joined(state.telling(problem.rows), m)
+            if state.is_established:
+                places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+        return replace(state, places=places)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""

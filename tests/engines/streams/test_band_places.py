@@ -1,0 +1,165 @@
+"""Bands of a stream that depend on the place, as a sample of its rows says."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from stream_helpers import batches, split, taught, with_equal_bands
+
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams.band_places import RowSample
+
+pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
+
+
+def numbered(n):
+    """Rows that say which they are."""
+    number = np.arange(float(n))
+    return Rows(number[:, None], number[:, None], None, np.zeros(1), np.ones(1))
+
+
+def uneven_stream(**options):
+    """A stream that is fast at first and quiet then, with too few inducing inputs, and the grid."""
+    X = np.linspace(0.0, 10.0, 1600)[:, None]
+    y = np.sin(12.0 * X[:, 0]) * np.where(X[:, 0] < 6.0, 1.0, 0.02)
+    pieces = batches(X[::2], y[::2], *range(200, 800, 100))
+    model = StreamingSGPRegressor(n_inducing=25, random_state=0, **options)
+    return taught(model, pieces), X[1::2], y[1::2]
+
+
+# The sample
+
+
+def test_a_sample_does_not_depend_on_the_split():
+    rows, one, other = numbered(1000), RowSample(), RowSample().joined(numbered(1000), 60)
+    for part in split(rows, 10, 300, 301, 777):
+        one = one.joined(part, 60)
+    assert one.n_seen == other.n_seen == 1000
+    assert_array_equal(np.sort(one.rows.y[:, 0]), other.rows.y[:, 0])
+
+
+@pytest.mark.parametrize("period", [7, 8, 24])
+def test_a_sample_is_even_over_all_rows_and_their_periods(period):
+    number = RowSample().joined(numbered(4000), 240).rows.y[:, 0]
+    assert np.histogram(number, 10, (0.0, 4000.0))[0].min() > 12  # of 24
+    counts = np.bincount(number.astype(int) % period, minlength=period)
+    assert counts.min() > 0.3 * 240 / period
+
+
+# Bands
+
+
+def test_bands_are_as_wide_as_the_stream_is_off_there():
+    """A quiet stretch has narrow bands, and says nothing of a place that is lost."""
+    model, X, y = uneven_stream()
+    assert model._fitted.state.places.near is not None
+    mean, std = model.predict(X, return_std=True)
+    same = with_equal_bands(model)
+    assert_allclose(same.predict(X), mean, rtol=1e-9, atol=1e-12)
+    lost, quiet = X[:, 0] < 5.8, X[:, 0] > 7.0
+    error, before = (y - mean)[lost].std(), same.predict(X, return_std=True)[1]
+    assert before[lost].mean() < 0.4 * error < 0.6 * error < std[lost].mean() < 1.5 * error
+    assert std[quiet].mean() < 0.8 * before[quiet].mean()
+    assert model.log_density(X, y).mean() > same.log_density(X, y).mean() + 0.5
+
+
+def test_bands_are_those_of_their_definition():
+    """In loops, from the rows of the sample."""
+    model, X, _ = uneven_stream()
+    near, kernel = model._fitted.state.places.near, model._fitted.parameters.kernel
+    other = with_equal_bands(model)
+    share = np.maximum(other._fitted.state.band_share[0], 1.0)
+    state = replace(other._fitted.state, band_share=(share, *other._fitted.state.band_share[1:]))
+    other._fitted = replace(other._fitted, state=state)
+    scale = model.y_scale_**2
+    for x in (X[40:41], X[700:701], np.array([[10.3]]), np.array([[30.0]])):
+        ratios, variances, weights = [], [], []
+        for j in range(len(near.X)):
+            pair = np.vstack([x, near.X[j : j + 1]])
+            K = kernel.gram(pair)
+            weights.append((K[0, 1] / np.sqrt(K[0, 0] * K[1, 1])) ** (4.0**near.power))
+            variances.append(near.variance[j, 0])
+            ratios.append(near.squares[j, 0] / near.variance[j, 0])
+        weights = np.array(weights)
+        total = near.prior + weights.sum()
+        c = (near.prior * np.mean(ratios) + weights @ ratios) / total
+        u = (near.prior * np.mean(variances) + weights @ variances) / total
+        v = other.predict(x, return_std=True)[1] ** 2 / scale
+        expected = v - (1.0 - c) * np.minimum(v, u)
+        assert_allclose(model.predict(x, return_std=True)[1] ** 2 / scale, expected, rtol=1e-8)
+
+
+def test_everything_predicted_has_the_bands_of_its_place():
+    model, X, y = uneven_stream()
+    X, y = X[::160], y[::160]
+    mean, std = model.predict(X, return_std=True)
+    own = model.predict(X, return_std=True, include_noise=False)[1]
+    _, covariance = model.predict(X, return_cov=True)
+    assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
+    assert_allclose(
+        model.predict_quantiles(X, [0.5, 0.95])[:, 1], mean + 1.6448536 * std, rtol=1e-6
+    )
+    expected = -0.5 * np.log(2.0 * np.pi * std**2) - 0.5 * ((y - mean) / std) ** 2
+    assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
+    draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
+    assert_allclose(draws.std(axis=1), own, rtol=0.08)
+
+
+def test_right_bands_stay_as_they_are(rng):
+    """Equal noise, and inducing inputs enough, give no place bands of its own."""
+    X = rng.uniform(0.0, 6.0, (800, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(800)
+    model = taught(StreamingSGPRegressor(n_inducing=25, random_state=0), batches(X, y, 200, 400))
+    assert len(model._fitted.state.places.sample) == 100
+    assert model._fitted.state.places.near is None
+
+
+# What ends them
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_rows_that_repeat_say_nothing_of_other_places(at_once):
+    """They are known where they are, in one batch or in two."""
+    model, X, y = uneven_stream()
+    assert model._fitted.state.places.near is not None
+    batch = X[:100], y[:100]
+    pieces = [tuple(np.repeat(each, 2, axis=0) for each in batch)] if at_once else [batch, batch]
+    assert taught(model, pieces)._fitted.state.places.near is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"optimizer": None},
+        {"noise_variance": 1e-3, "noise_variance_bounds": "fixed"},
+        {"forget_factor": 0.99},
+    ],
+    ids=["nothing learned", "noise given", "rows fade"],
+)
+def test_where_there_is_no_sample(options):
+    model = uneven_stream(**options)[0]
+    places = model._fitted.state.places
+    assert places.near is None and not len(places.sample)
+
+
+@pytest.mark.filterwarnings("ignore:Batches should go on as those before")
+def test_a_level_that_moved_ends_the_sample(rng):
+    X = rng.uniform(0.0, 6.0, (400, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(400)
+    y[300:] += 5.0
+    model = StreamingSGPRegressor(n_inducing=25, random_state=0)
+    taught(model, batches(X, y, 100, 200, 300))
+    assert model.n_shifts_ == 1
+    assert len(model._fitted.state.places.sample) == 100
+    assert (model._fitted.state.places.sample.rows.y > 3.0).all()
+
+
+def test_a_saved_stream_has_its_sample_and_goes_on():
+    model, X, y = uneven_stream()
+    loaded = pickle.loads(pickle.dumps(model))
+    for each in (model, loaded):
+        each.partial_fit(X[:60], y[:60])
+    assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
