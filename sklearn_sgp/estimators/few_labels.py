@@ -80,6 +80,9 @@ class WeighFrequencies:
             return fit
         share = 1.0
         if np.count_nonzero(of_class) > 1:
+            clock = fit.trace.clock
+            if clock.left() < _LEFT_OUT_PARTS * clock.elapsed():  # each takes as long as the fit
+                return fit
             try:
                 share = self._share(fit, place, weight)
             except NotPositiveDefiniteError:  # of fewer rows than the fit has

@@ -62,6 +62,8 @@ class VouchForMean:
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit
         judged = self._judged(fit)
+        if judged is None:
+            return fit
         judged.tell(fit.trace)
         reference = judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):
@@ -77,22 +79,22 @@ class VouchForMean:
         return replace(fit, targets=targets, fitted=fitted)
 
     def _judged(self, fit):
-        """Compare a fit with its reference, which is learned where it is wanted."""
+        """Compare a fit with its reference, learned where it is wanted; None where time is over."""
         if fit.targets.keeps_means:
             equal = fit.with_equal_noise
             return _Judged.of(fit, replace(fit, problem=equal.problem, fitted=equal.learned))
         if fit.plain is not None:
             return _Judged.of(fit, fit.plain)
-        judged = _Judged.of(fit, self._plain(fit, self.with_same_kernel), shares_kernel=True)
+        plain = fit.after(self.with_same_kernel)
+        if plain.fitted.n_used is not None:  # of some rows it is no judge
+            return None
+        judged = _Judged.of(fit, plain, shares_kernel=True)
         is_wanted = judged.needs_reference or judged.prefers_reference
-        if not is_wanted or len(fit.X) > _LEARNED_IF_TOLD_ROWS:
+        has_time = len(fit.X) <= _LEARNED_IF_TOLD_ROWS and fit.trace.clock.left() > 0.0
+        if not (is_wanted and has_time):
             return judged
-        return judged.against(self._plain(fit, self.with_own_kernel))
-
-    def _plain(self, fit, steps):
-        """Return a fit without a warp and with Gaussian noise, in the time that is left."""
-        has_time = fit.trace.clock.left() > 0.0
-        return fit.after(steps if has_time else self.with_same_kernel)
+        own = fit.after(self.with_own_kernel)
+        return judged if own.fitted.n_used is not None else judged.against(own)
 
 
 @dataclass(frozen=True)
@@ -144,15 +146,18 @@ class BeginPlain:
     share: float = 1.0
 
     def __call__(self, fit):
-        left = self.share * fit.trace.clock.left()
+        left = max(self.share * fit.trace.clock.left(), 0.0)
         y, gaussian = fit.targets.unwarped(fit.y), regression_likelihood("gaussian")
-        trace = Trace(Clock(left if 0.0 < left < np.inf else None))
+        trace = Trace(Clock(None if left == np.inf else left))
         return replace(fit, y=y, likelihood=gaussian, trace=trace)
 
 
 @dataclass(frozen=True)
 class Shorten:
-    """Makes learning short, from one start, or leaves it out."""
+    """Makes learning short, from one start, or leaves it out.
+
+    Where the kernel is near that of the fit before, its blocks and near rows serve again.
+    """
 
     learns: bool
 
@@ -164,7 +169,8 @@ class Shorten:
             max_iter=min(_ITERATIONS, settings.max_iter),
             n_restarts_optimizer=0,
         )
-        return replace(fit, problem=replace(fit.problem, start=begin, settings=settings))
+        parts = {"start": begin, "settings": settings, "previous": fit.fitted}
+        return replace(fit, problem=replace(fit.problem, **parts))
 
 
 @dataclass(frozen=True)

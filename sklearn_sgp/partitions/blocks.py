@@ -120,13 +120,15 @@ class Blocks(AnyBlocks):
     def weighted_as(self, rows):
         """Take weights and targets of other ``rows``: the same, as they came to be put in.
 
-        Nothing else is copied.
+        Targets may have other units. Nothing else is copied.
         """
         changed, order = copy.copy(self), self.order if self.sorted else slice(None)
         weight, counts = (
             None if part is None else part[order] for part in (rows.weight, rows.counts)
         )
-        changed.rows = replace(self.rows, y=rows.y[order], weight=weight, counts=counts)
+        of_rows = {"y_mean": rows.y_mean, "y_scale": rows.y_scale, "grid": rows.grid}
+        parts = {"y": rows.y[order], "weight": weight, "counts": counts}
+        changed.rows = replace(self.rows, **parts, **of_rows)
         return changed
 
     def drawn(self, size, rng):

@@ -12,6 +12,7 @@ from slow_variants import slow
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 from sklearn_sgp.estimators import few_labels
 from sklearn_sgp.estimators.few_labels import best_share
+from sklearn_sgp.optimize.progress import Clock
 
 EVERY = pytest.mark.parametrize(
     "estimator", [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier]
@@ -249,3 +250,19 @@ def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(rng.normal(size=(36, 2)), np.arange(36) % 2)
     assert not model.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize(("left", "asked"), [(4.9, 0), (5.1, 5)])
+def test_labels_are_left_out_in_time_alone(left, asked, monkeypatch, rng):
+    """Five fits of most rows are begun where so many times the time of the first one is left."""
+    parts, predicted = [], few_labels._predicted
+
+    def counted(*arguments):
+        parts.append(arguments)
+        return predicted(*arguments)
+
+    monkeypatch.setattr(few_labels, "_predicted", counted)
+    monkeypatch.setattr(Clock, "elapsed", lambda clock: 100.0)
+    X, y = rng.normal(size=(16, 2)), np.arange(16) % 2
+    AnytimeSGPClassifier(random_state=0, max_time=100.0 * (1.0 + left)).fit(X, y)
+    assert len(parts) == asked

@@ -10,8 +10,11 @@ from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
+from sklearn_sgp.data.targets import Targets
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps, recipes
+from sklearn_sgp.estimators.fit import Fit
+from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.predict.observations import CombinedMean
 from sklearn_sgp.selection.means import best_mean, costs_mean
 
@@ -247,3 +250,52 @@ def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     told = auto._fitted.told_mean.reference.parameters.values["theta"]
     assert_allclose(told, default, rtol=1e-6)
     assert 0.0 < auto.mean_share_ < 1.0
+
+
+def test_the_other_mean_of_many_rows_has_the_near_rows_of_the_fit(monkeypatch):
+    """They are not searched for again where the kernel is the same; targets are in their units."""
+    made, searches, held = [], [], []
+    make, fit = solver._make_blocks, solver.fit
+
+    def counted(*arguments):
+        made.append(arguments)
+        return make(*arguments)
+
+    def recorded(problem, *more):
+        before, fitted = len(made), fit(problem, *more)
+        if problem.settings.optimizer is None and problem.rows.counts is None:
+            searches.append(len(made) - before)
+            held.append(fitted.state.blocks)
+        return fitted
+
+    monkeypatch.setattr(solver, "_make_blocks", counted)
+    monkeypatch.setattr(engine, "fit", recorded)
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
+    X, y = steps(200, 7)
+    AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
+    assert searches == [0]
+    rows = held[0].rows
+    told = (rows.targets * rows.y_scale + rows.y_mean)[np.argsort(rows.X[:, 0]), 0]
+    assert_allclose(told, y[np.argsort(X[:, 0])], rtol=1e-8)
+
+
+def test_a_mean_of_some_rows_is_not_compared(monkeypatch):
+    """Where time was over before all rows told it, the distribution's own is told, in silence."""
+    interims(monkeypatch, lambda fitted: replace(fitted, n_used=100))
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
+    X, y = steps(200, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
+    assert model.mean_share_ == 1.0
+    assert "distribution" not in {one["choice"] for one in model.choices_}
+
+
+def test_the_other_mean_has_no_more_time_than_is_left():
+    """It had all that it asked for where none was left."""
+    clock = Clock(10.0)
+    clock.start -= 20.0
+    fit = Fit(
+        None, np.zeros(3), None, None, 1, 3, targets=Targets.fit(np.zeros((3, 1)), None, True)
+    )
+    begun = mean_steps.BeginPlain()(replace(fit, trace=Trace(clock)))
+    assert begun.trace.clock.max_time == 0.0
+    assert mean_steps.BeginPlain()(replace(fit, trace=Trace(Clock()))).trace.clock.left() == np.inf

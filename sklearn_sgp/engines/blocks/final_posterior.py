@@ -236,7 +236,7 @@ def _one_pass(problem, plan, prior, s2, blocks, budget):
     if len(chosen):
         sums = sums.joined(_sums(problem, plan, prior, s2, blocks, chosen))
     seen[order[timed + len(chosen) :]] = False
-    if not seen.all():
+    if not (seen.all() or problem.is_interim):
         _warn_of_part(blocks, seen, _no_time(problem))
     return _Run(*sums, seen)
 
@@ -285,7 +285,7 @@ def _steps(problem, plan, parameters, prior, blocks, budget, previous):
                 raise
             return monitor.run(interrupted=True)
         monitor.seconds.append(time.perf_counter() - begin)
-    if monitor.why is not None:
+    if not (monitor.why is None or problem.is_interim):
         _warn_of_part(blocks, ascent.seen, monitor.why)
     return monitor.run()
 
