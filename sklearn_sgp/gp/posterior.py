@@ -225,10 +225,11 @@ class Posterior:
         return Posterior(self.prior, tuple(factor * H for H in self.H), factor * self.h)
 
     def centred(self):
-        """Subtract from the means their mean over the outputs; covariances stay."""
+        """Subtract from the means their mean over the outputs; covariances, and factors, stay."""
         shift = self.v_mean.mean(axis=1)
         moved = [H @ shift + shift for H in self.H]
-        return Posterior(self.prior, self.H, self.h - np.column_stack(moved))
+        centred = Posterior(self.prior, self.H, self.h - np.column_stack(moved))
+        return with_caches_of(self, centred, ("precisions",))
 
     def under(self, prior):
         """Hold (H, h) in whitened coordinates while the prior changes."""

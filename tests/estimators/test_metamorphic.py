@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
 from slow_variants import slow_but
 
 from sklearn_sgp import (
@@ -178,6 +179,22 @@ def test_names_of_classes(name):
     back = np.empty_like(found)
     back[:, np.argsort(names)] = found
     fits.check([back])
+
+
+OF_MANY_ROWS = ["svgp gaussian", "svgp student_t", "svgp poisson", "vfe", "fitc", "svgp labels"]
+
+
+@pytest.mark.parametrize("name", slow_but(["svgp gaussian"], OF_MANY_ROWS))
+def test_order_of_many_rows(name):
+    """Of 20,500 rows, too, where nothing is drawn from them: kernel and inducing inputs given."""
+    make, kind, options = CASES[name]
+    X, y = table(kind, 20_500)
+    T, order = table(kind, 60, seed=1)[0], np.random.default_rng(5).permutation(len(X))
+    model = make(RBF([1.5, 3.0, 30.0]), **options)
+    model.set_params(inducing=X[:25], optimize_inducing=False, optimizer=None)
+    expected = answers(model.fit(X, y), T)
+    for part, own in zip(answers(model.fit(X[order], y[order]), T), expected, strict=True):
+        assert_allclose(part, own, rtol=1e-6, atol=1e-6 * np.std(y))
 
 
 SOME = ["svgp gaussian", "fitc", "vif yeo-johnson", "svgp n_latent"]

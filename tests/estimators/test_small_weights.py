@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -63,6 +64,26 @@ def test_weights_that_count_rows_are_not_told_of(scale, rng):
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         SVGPRegressor(n_inducing=10, max_iter=3).fit(X, y, sample_weight=np.full(60, scale))
+
+
+@pytest.mark.parametrize("kind", [SVGPClassifier, StreamingSGPClassifier])
+def test_labels_that_weigh_little_say_what_their_bound_says(kind):
+    """Sixty labels of a tenth each say next to nothing, and no kernel has a better bound.
+
+    That of the exact process, with short and long length scales, small and large variances.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y, weight = X[:, 0] + 0.3 * rng.normal(size=60) > 0.0, np.full(60, 0.1)
+    model = kind(random_state=0).fit(X, y, sample_weight=weight)
+    exact = SVGPClassifier(inducing=X, optimizer=None)
+    bounds = [
+        exact.set_params(kernel=variance * RBF(scale)).fit(X, y, sample_weight=weight).objective_
+        for variance in (0.01, 1.0, 100.0)
+        for scale in (0.5, 2.0, 10.0)
+    ]
+    assert model.objective_ > max(bounds)
+    assert abs(model.predict_proba(X) - 0.5).max() < 0.1
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

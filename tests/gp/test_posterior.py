@@ -242,13 +242,15 @@ def test_posteriors_made_from_others():
 
 
 def test_centred_means_add_up_to_zero():
-    """centred keeps the covariances and takes the mean over the outputs from all means."""
+    """centred keeps covariances, with their factors, and takes the mean over outputs from means."""
     several, _ = several_and_each(make_case())
     centred = several.centred()
     mean = several.mean(XS)
     assert_allclose(centred.mean(XS), mean - mean.mean(axis=1, keepdims=True), atol=1e-9)
     for own, other in zip(centred.H, several.H, strict=True):
         assert_array_equal(own, other)
+    for own, other in zip(centred.precisions, several.precisions, strict=True):
+        assert own.L is other.L
 
 
 @pytest.mark.parametrize("n_factors", [1, 3])

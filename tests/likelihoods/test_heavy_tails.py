@@ -74,6 +74,21 @@ def test_degrees_of_freedom_and_scale_are_found(seed):
     assert_allclose(np.sqrt(tails.scale), 0.3, rtol=0.05)
 
 
+@pytest.mark.parametrize("instruments", [2, 4])
+def test_errors_of_instruments_in_turn(instruments):
+    """Where every k-th row is of one instrument tails and noise are those of all instruments."""
+    sd = np.where(np.arange(instruments) % 2, 1.0, 0.1)
+    errors = np.random.default_rng(0).normal(size=(120_000 // instruments, instruments)) * sd
+    found = []
+    for squares in (errors.ravel() ** 2, errors.T.ravel() ** 2):
+        options = {"learns_df": True, "learns_scale": True}
+        found.append(best_tails(squares[:, None], np.ones(120_000), np.array([4.0]), **options))
+    in_turn, one_by_one = found
+    assert_allclose(np.sqrt(in_turn.scale), np.sqrt(one_by_one.scale), rtol=0.05)
+    assert_allclose(in_turn.df, one_by_one.df, rtol=0.05)
+    assert 0.2 < np.sqrt(in_turn.scale) < 0.5
+
+
 def test_what_is_fixed_stays():
     """A given number of degrees of freedom, and a noise variance that is not learned."""
     likelihood = StudentT(3.0)
