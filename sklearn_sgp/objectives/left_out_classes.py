@@ -76,12 +76,20 @@ class LeftOutClasses:
         log_p = self.log_probabilities(few.best_temperature()[0])
         return Score(log_p, self.weight)
 
-    def calibrated(self):
-        """Return the likelihood with the best temperature; with 1 where that is hardly better."""
+    def calibrated(self, least_share=0.0):
+        """Return the likelihood with the best temperature; with 1 where that is hardly better.
+
+        Parameters
+        ----------
+        least_share : float
+            Part of what is missing to probabilities of 1 that is to be gained.
+        """
         temperature, _ = self.best_temperature()
         before, after = self.log_probabilities(1.0), self.log_probabilities(temperature)
         gain = np.average(after - before, weights=self.weight)
-        if gain < _LEAST_TEMPERATURE_GAIN or not is_better(after, before, self.weight):
+        missing = -np.average(before, weights=self.weight)
+        least = max(_LEAST_TEMPERATURE_GAIN, least_share * missing)
+        if gain < least or not is_better(after, before, self.weight):
             return self.at(1.0)
         return self.at(temperature)
 

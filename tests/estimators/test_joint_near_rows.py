@@ -124,6 +124,23 @@ def test_sums_and_differences_are_those_of_the_exact_process(rng, n_inducing):
             assert_allclose(np.sqrt(variances[0]), np.sqrt(variances[1]), rtol=0.05)
 
 
+def test_correlations_hold_where_few_near_rows_make_deviations_large(rng):
+    """With the exact deviations of single rows, differences and sums have the exact ones, too."""
+    kernel, (X, T) = RBF([1.0] * 4), (rng.uniform(-1.0, 1.0, (n, 4)) for n in (1500, 150))
+    ours = AnytimeSGPRegressor(kernel, n_neighbors=20, n_inducing=30, **GIVEN)
+    covariance = ours.fit(X, np.sin(X[:, 0])).predict(T, return_cov=True, include_noise=False)[1]
+    V = np.linalg.solve(np.linalg.cholesky(kernel(X) + NOISE * np.eye(1500)), kernel(X, T))
+    exact = kernel(T) - V.T @ V
+    ratio = np.sqrt(np.diag(exact) / np.diag(covariance))
+    assert np.median(ratio) < 0.9
+    covariance *= np.outer(ratio, ratio)
+    i, j = np.triu_indices(150, 1)
+    for sign in (1.0, -1.0):
+        of_ours, wanted = (C[i, i] + C[j, j] + 2.0 * sign * C[i, j] for C in (covariance, exact))
+        off = np.abs(np.sqrt(of_ours / wanted) - 1.0)
+        assert np.quantile(off, 0.95) < 0.05
+
+
 def across_borders(model, rng):
     """Return pairs of places a hair apart, between which the nearest cell changes."""
     partition, pairs = fitted(model).predictor.partition, []

@@ -7,10 +7,11 @@ import pytest
 from dense import make_case
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 from sklearn_sgp.data.class_targets import ClassTargets
 from sklearn_sgp.data.rows import ConditionedRows, Rows
-from sklearn_sgp.likelihoods import Softmax
+from sklearn_sgp.likelihoods import Probit, Softmax
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
 from sklearn_sgp.objectives import left_out_classes as left_out
 from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
@@ -107,3 +108,16 @@ def test_of_equal_rows_one_is_left_out(rng):
     plain = left_out_whole(X, heavy, targets.codes(place), targets, case.kernel)
     for one, each in zip(moments(np.arange(20), heavy), plain, strict=True):
         assert_allclose(one, each, atol=1e-8)
+
+
+def test_a_temperature_is_to_gain_a_share_of_what_is_missing(rng):
+    """One that many uncertain labels gain little by is not taken, where a share is asked for."""
+    mean, ones = 2.0 * rng.standard_normal((4000, 1)), np.ones(4000)
+    label = np.where(rng.random(4000) < norm.cdf(mean[:, 0] / 1.5), 1.0, -1.0)
+    judge = left_out.LeftOutClasses(Probit(0.0), (mean, np.zeros((4000, 1))), label, ones)
+    temperature = judge.calibrated().temperature
+    assert 1.4 < temperature < 1.6
+    before, after = judge.log_probabilities(1.0), judge.log_probabilities(temperature)
+    share = (after - before).mean() / -before.mean()
+    assert judge.calibrated(0.9 * share).temperature == temperature
+    assert judge.calibrated(1.1 * share).temperature == 1.0
