@@ -141,8 +141,7 @@ def svgp_regressor(estimator, previous, live_elsewhere=False):
     encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
-        prepare = [engine, *encode, pose, HoldFewRows()]
-        return Recipe(prepare, _with_row_noise(estimator, likelihood))
+        return Recipe([engine, *encode, pose], _with_row_noise(estimator, likelihood))
     learn = LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()
     return Recipe([engine, *encode, pose, HoldFewRows()], [learn])
 
