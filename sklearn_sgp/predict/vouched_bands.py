@@ -141,11 +141,6 @@ class NearSample:
         return narrowed(variance, share, usual)
 
 
-def _inverse_root(variance):
-    """Return inverse deviations, 0 where there is no variance."""
-    return np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0.0)
-
-
 @dataclass(frozen=True)
 class PlaceScale:
     """Factor of deviations, noise included, that rows of a sample near a place ask for.

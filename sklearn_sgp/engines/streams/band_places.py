@@ -53,9 +53,7 @@ class RowSample:
     n_seen: int = 0
 
     def joined(self, rows, size):
-        """Draw so many from these and those of a batch."""
-        if not len(rows):
-            return self
+        """Draw so many from these and those of a batch, in whose units all are."""
         order = _mixed(self.n_seen, len(rows))
         n_seen = self.n_seen + len(rows)
         if self.rows is not None:

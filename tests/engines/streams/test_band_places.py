@@ -49,6 +49,17 @@ def test_a_sample_is_even_over_all_rows_and_their_periods(period):
     assert counts.min() > 0.3 * 240 / period
 
 
+@pytest.mark.filterwarnings("ignore")  # of what the batch is not like
+def test_a_sample_has_the_units_of_a_batch_that_tells_nothing():
+    """Its many rows count little each, and yet decide the units."""
+    model, X, _ = uneven_stream()
+    more = np.repeat(X, 5, axis=0)
+    model.partial_fit(more, 300.0 * np.sin(12.0 * more[:, 0]), np.full(len(more), 0.004))
+    fitted = model._fitted
+    assert fitted.state.places.sample.n_seen > 0
+    assert_array_equal(fitted.state.places.sample.rows.y_scale, fitted.targets.scale)
+
+
 # Bands
 
 
