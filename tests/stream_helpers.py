@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from dense import make_parameters
+from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import StreamingSGPRegressor
@@ -52,6 +53,21 @@ def with_equal_bands(model):
     state = replace(other._fitted.state, places=NO_PLACES)
     other._fitted = replace(other._fitted, state=state)
     return other
+
+
+def assert_all_have_the_same_bands(model, X, y, rtol):
+    """Covariances, draws, quantiles (to ``rtol``) and densities agree with the deviations."""
+    mean, std = model.predict(X, return_std=True)
+    own = model.predict(X, return_std=True, include_noise=False)[1]
+    _, covariance = model.predict(X, return_cov=True)
+    assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
+    assert_allclose(
+        model.predict_quantiles(X, [0.5, 0.95])[:, 1], mean + 1.6448536 * std, rtol=rtol
+    )
+    expected = -0.5 * np.log(2.0 * np.pi * std**2) - 0.5 * ((y - mean) / std) ** 2
+    assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
+    draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
+    assert_allclose(draws.std(axis=1), own, rtol=0.08)
 
 
 def log_parameters(model):

@@ -92,14 +92,24 @@ def _explain_weights(given, error):
     text = str(error)
     if "Input sample_weight contains" in text:
         raise ValueError(
-            f"{text.splitlines()[0].rstrip('.')}: give these rows the weight 0, or leave them out."
+            f"{first_words(error)}: give these rows the weight 0, or leave them out."
         ) from error
     if any(words in text for words in ("could not convert", "float() argument", "Complex")):
         raise ValueError(
             "sample_weight must hold one number for each row. Got "
-            f"{repr(given)[:80]}: pass an array. For classes that weigh the same it is "
+            f"{shortened(repr(given))}: pass an array. For classes that weigh the same it is "
             'sklearn.utils.class_weight.compute_sample_weight("balanced", y).'
         ) from error
+
+
+def first_words(error):
+    """Return the first line of what an error says, without its full stop, or its beginning."""
+    return shortened(str(error).partition("\n")[0].rstrip("."), 120)
+
+
+def shortened(text, most=80):
+    """Return the beginning of a long text."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def check_size(name, values):

@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from .checks import is_missing, refuse_size
+from .checks import first_words, is_missing, refuse_size, shortened
 
 # Types of single values in columns of objects: those of pandas derive from these but for periods.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
@@ -195,16 +195,6 @@ def is_absent(value):
         return is_missing(value)
     except (TypeError, ValueError):
         return False
-
-
-def first_words(error):
-    """Return the first line of what an error says, without its full stop, or its beginning."""
-    return shortened(str(error).partition("\n")[0].rstrip("."), 120)
-
-
-def shortened(text, most=80):
-    """Return the beginning of a long text."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _explain_entries(X, error, apart, is_such, what, cure):

@@ -4,16 +4,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .readable import (
-    OF_THINGS,
-    EntriesError,
-    as_float,
-    first_words,
-    is_absent,
-    is_entry,
-    is_number,
-    shortened,
-)
+from .checks import first_words, shortened
+from .readable import OF_THINGS, EntriesError, as_float, is_absent, is_entry, is_number
 
 # What scikit-learn, pandas and numpy say of targets that are missing.
 _OF_MISSING = ("NaN", "NA is ambiguous", "NAType")

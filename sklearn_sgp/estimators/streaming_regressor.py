@@ -517,10 +517,8 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
-        state, targets = fitted.state, fitted.targets
-        is_plain = targets.keeps_means and not fitted.noise.differs
-        near = state.places.near if is_plain else None
-        return with_vouched_bands(model, *state.band_share, near)
+        near = fitted.state.places.near if fitted.targets.keeps_means else None
+        return with_vouched_bands(model, *fitted.state.band_share, near)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

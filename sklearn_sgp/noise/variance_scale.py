@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engines.base import Fitted
-from ..predict.rescaled import ScaledDraws
 
 # Bounds: deviations that are wrong by more than ten times have another cause, such as targets
 # that are an exact function of the inputs.
@@ -88,7 +87,3 @@ class VarianceScale:
     def at(self, X, n_jobs):
         """Return c, the factor of deviations, (n, k)."""
         return np.exp(0.5 * self.log_square(X, n_jobs))
-
-    def of_functions(self, functions, mean):
-        """Scale the deviations of functions that were drawn from their means."""
-        return ScaledDraws(functions, mean, self)

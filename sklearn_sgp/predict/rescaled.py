@@ -33,9 +33,8 @@ class Rescaled(AroundPredictor):
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
-        return self.scale.of_functions(
-            self.predictor.functions(n_samples, rng), self.predictor.mean_at
-        )
+        functions = self.predictor.functions(n_samples, rng)
+        return ScaledDraws(functions, self.predictor.mean_at, self.scale)
 
 
 class ScaledDraws:

@@ -7,7 +7,7 @@ import numpy as np
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from .base import AroundPredictor
-from .rescaled import Rescaled, ScaledDraws
+from .rescaled import Rescaled
 
 
 def with_vouched_bands(model, share, usual, beyond, near=None):
@@ -76,10 +76,6 @@ class Shares:
         """Return the factor of deviations, (n, t)."""
         variance = np.maximum(self.predictor.moments(Inputs(X), n_jobs)[1], np.finfo(float).tiny)
         return np.sqrt(self.narrowed(variance) / variance)
-
-    def of_functions(self, functions, mean):
-        """Scale the deviations of functions that were drawn from their means."""
-        return ScaledDraws(functions, mean, self)
 
 
 def narrowed(variance, share, usual, beyond=1.0):
@@ -161,10 +157,6 @@ class PlaceScale:
         X = np.ascontiguousarray(X, dtype=np.float64)
         variance = self.predictor.moments(Inputs(X), n_jobs)[1] + self.noise_variance
         return np.sqrt(in_chunks(self.near.narrowed_at, (X, variance), n_jobs) / variance)
-
-    def of_functions(self, functions, mean):
-        """Scale the deviations of functions that were drawn from their means."""
-        return ScaledDraws(functions, mean, self)
 
 
 @dataclass(frozen=True)

@@ -348,6 +348,7 @@ def test_a_stream_has_the_factor_too():
     before = stream._fitted.variance_scale.at(X[:20], 1)
     stream.partial_fit(X[500:], y[500:])
     assert (stream._fitted.variance_scale.at(X[:20], 1) != before).any()
+    assert stream._fitted.state.places.near is None  # its bands are those of the noise
     kept = pickle.loads(pickle.dumps(stream))
     assert np.array_equal(kept.predict_std(X[:20]), stream.predict_std(X[:20]))
 

@@ -329,10 +329,14 @@ class Stream:
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
         start = fitted.start if is_short else _same_start(problem.start, fitted.start)
-        if self._measures_bands(fitted, problem):
+        measures_bands = self._measures_bands(fitted, problem)
+        if measures_bands:
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
+        state = state.with_band_share()
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
-        return replace(fitted, start=start, state=self._with_bands(state, fitted, problem, None))
+        if measures_bands and self.samples_rows:
+            state = replace(state, places=self._places(state, fitted, problem, None))
+        return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
         """Learn from one more batch, already `counted`; see `Engine`."""
@@ -367,16 +371,20 @@ class Stream:
             ones=ones,
             begins_anew=False,
         )
-        if self._measures_bands(fitted, problem):
+        measures_bands = self._measures_bands(fitted, problem)
+        if measures_bands:
             state = replace(state, bands=self._bands(state.bands, more, problem))
+        state = state.with_band_share()
         more = with_spread_of_levels(more) if plan.learns else more
+        is_sampled = measures_bands and self.samples_rows
+        places = self._places(state, more, problem, fitted) if is_sampled else NO_PLACES
         start = fitted.start if fitted.parameters.has_features else more.start
         if held is not problem.start:
             start = replace(start, space=problem.start.space)
-        return replace(more, start=start, state=self._with_bands(state, more, problem, fitted))
+        return replace(more, start=start, state=replace(state, places=places))
 
-    def _with_bands(self, state, fitted, problem, before):
-        """Return the state with bands as rows vouch for them, everywhere or by place.
+    def _places(self, state, fitted, problem, before):
+        """Return the sample with the rows of a batch, and the bands by place it vouches for.
 
         Parameters
         ----------
@@ -384,17 +392,14 @@ class Stream:
             The stream before the batch. Where its noise fell, rows that told of more say nothing of
             what comes, unless the batch is elsewhere.
         """
-        state, places = state.with_band_share(), NO_PLACES
-        if self.samples_rows and self._measures_bands(fitted, problem):
-            Z, chosen = fitted.parameters.Z, self.inducing
-            m = len(Z) if chosen is None else chosen.n_inducing
-            n_jobs = problem.settings.n_jobs
-            if not (state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs)):
-                places = state.places
-            places = places.joined(state.telling(problem.rows), m)
-            if state.is_established:
-                places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
-        return replace(state, places=places)
+        chosen, places, n_jobs = self.inducing, state.places, problem.settings.n_jobs
+        m = len(fitted.parameters.Z) if chosen is None else chosen.n_inducing
+        if state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs):
+            places = NO_PLACES
+        places = places.joined(state.telling(problem.rows), m)
+        if state.is_established:
+            places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+        return places
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""

@@ -6,7 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from stream_helpers import batches, split, taught, with_equal_bands
+from stream_helpers import (
+    assert_all_have_the_same_bands,
+    batches,
+    split,
+    taught,
+    with_equal_bands,
+)
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
@@ -105,18 +111,7 @@ def test_bands_are_those_of_their_definition():
 
 def test_everything_predicted_has_the_bands_of_its_place():
     model, X, y = uneven_stream()
-    X, y = X[::160], y[::160]
-    mean, std = model.predict(X, return_std=True)
-    own = model.predict(X, return_std=True, include_noise=False)[1]
-    _, covariance = model.predict(X, return_cov=True)
-    assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
-    assert_allclose(
-        model.predict_quantiles(X, [0.5, 0.95])[:, 1], mean + 1.6448536 * std, rtol=1e-6
-    )
-    expected = -0.5 * np.log(2.0 * np.pi * std**2) - 0.5 * ((y - mean) / std) ** 2
-    assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
-    draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
-    assert_allclose(draws.std(axis=1), own, rtol=0.08)
+    assert_all_have_the_same_bands(model, X[::160], y[::160], rtol=1e-6)
 
 
 def test_right_bands_stay_as_they_are(rng):

@@ -9,7 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2
 from sklearn.gaussian_process.kernels import RBF
 from slow_variants import slow
-from stream_helpers import batches, fixed, taught, with_equal_bands
+from stream_helpers import (
+    assert_all_have_the_same_bands,
+    batches,
+    fixed,
+    taught,
+    with_equal_bands,
+)
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.inputs import Inputs
@@ -132,18 +138,7 @@ def test_what_is_given_has_its_own_bands(options, rng):
 def test_everything_predicted_has_the_same_bands(rng):
     """Covariances, draws, quantiles and densities agree with the deviations of `predict`."""
     model, X, y = smooth_stream(rng)
-    X, y = X[:6], y[:6]
-    mean, std = model.predict(X, return_std=True)
-    own = model.predict(X, return_std=True, include_noise=False)[1]
-    _, covariance = model.predict(X, return_cov=True)
-    assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
-    assert_allclose(
-        model.predict_quantiles(X, [0.5, 0.95])[:, 1], mean + 1.6448536 * std, rtol=1e-7
-    )
-    expected = -0.5 * np.log(2.0 * np.pi * std**2) - 0.5 * ((y - mean) / std) ** 2
-    assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
-    draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
-    assert_allclose(draws.std(axis=1), own, rtol=0.08)
+    assert_all_have_the_same_bands(model, X[:6], y[:6], rtol=1e-7)
 
 
 def test_a_saved_stream_has_its_bands_and_goes_on(rng):
