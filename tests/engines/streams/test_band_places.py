@@ -169,3 +169,15 @@ def test_a_saved_stream_has_its_sample_and_goes_on():
     for each in (model, loaded):
         each.partial_fit(X[:60], y[:60])
     assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
+
+
+def test_rows_that_are_far_off_at_random_are_no_place():
+    """Two of them side by side took the next one elsewhere for 500 nats less likely."""
+    rng = np.random.default_rng(2)
+    time = np.arange(420) / 60.0
+    y = np.sin(2.0 * time) + 0.1 * rng.standard_normal(900)[:420]
+    y += 6.0 * (rng.random(900)[:420] < 0.02)
+    pieces = batches(time[:, None], y, *range(60, 420, 60))
+    model = taught(StreamingSGPRegressor(n_inducing=40, random_state=0), pieces)
+    assert len(model._fitted.state.places.sample) > 100
+    assert model._fitted.state.places.near is None
