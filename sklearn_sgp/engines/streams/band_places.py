@@ -29,8 +29,8 @@ _LEAST_PLACE_GAIN = 0.03
 # Standard errors that the gain must be above 0, with so many nats of a row at most: where one row
 # in fifty is far off, at random, the others near a place do not tell.
 _ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
-# The part of the sample that is furthest off, and how much of all squares it may hold. Where one row
-# in fifty is far off at random, two of them side by side look like a place, and the next one
+# The part of the sample that is furthest off, and how much of all squares it may hold. Where one
+# row in fifty is far off at random, two of them side by side look like a place, and the next one
 # elsewhere cost 500 nats. Such rows held 0.92 and more in 90 % of the batches of 16 streams; the
 # furthest of uneven and pseudo-periodic series and of speech 0.14 to 0.76, and once 0.90.
 _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
