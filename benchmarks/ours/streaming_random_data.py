@@ -6,6 +6,7 @@ import numpy as np
 from problems.batches import stream_batches
 from problems.streams import gp_draw, line, line_rmse, wild
 from protocol import emit, main
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import StreamingSGPRegressor
 
@@ -38,18 +39,23 @@ def line_errors(_, *, n, first, size, seeds, **options):
 
 
 def learned(_, *, n, size, seeds, alphas, **options):
-    """Length scale and standard deviation of the noise along draws from a known GP."""
+    """Length scale and standard deviation of the noise along draws from a known GP.
+
+    The kernel has the form of the GP's: that of the default may have several length scales.
+    """
     for seed in range(seeds):
         X, y = gp_draw(n, seed)
         for alpha in alphas:
-            model = StreamingSGPRegressor(alpha_divergence=alpha, random_state=seed, **options)
+            model = StreamingSGPRegressor(
+                1.0 * RBF(), alpha_divergence=alpha, random_state=seed, **options
+            )
             for rows in stream_batches(n, size, size):
                 model.partial_fit(X[rows], y[rows])
                 emit(
                     seed=seed,
                     alpha=alpha,
                     rows=rows.stop,
-                    length_scale=np.max(model.kernel_.k2.length_scale),
+                    length_scale=model.kernel_.k2.length_scale,
                     noise_std=np.sqrt(model.noise_variance_) * model.y_scale_,
                 )
 
