@@ -202,6 +202,10 @@ class ByPlace(Rescaled):
         mean, variance, factor = self.scale.of_variances(inputs, n_jobs)
         return mean, variance * factor
 
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, with the factor as it is at its input."""
+        return Rescaled(self.predictor.of_functional(kernel), self.scale)
+
 
 class ObservationsByPlace(Observations):
     """Observations whose noise has the factor of a `ByPlace`."""

@@ -122,6 +122,22 @@ def test_everything_predicted_has_the_bands_of_its_place():
     assert_all_have_the_same_bands(model, X[::160], y[::160], rtol=1e-6)
 
 
+def test_slopes_and_terms_have_the_factor_of_their_place():
+    model, X, _ = uneven_stream()
+    X, equal = X[5::160], with_equal_bands(model)
+    slope, std = model.predict_gradient(X, return_std=True)
+    step = np.array([[1e-5]])
+    expected = (model.predict(X + step) - model.predict(X - step)) / 2e-5
+    assert_allclose(slope[:, 0], expected, rtol=1e-4, atol=1e-5)
+    own = model.predict(X, return_std=True, include_noise=False)[1]
+    term = model.predict_terms(X, return_std=True)
+    assert_allclose(term[0][:, 0] + model.y_mean_, model.predict(X), rtol=1e-9)
+    assert_allclose(term[1][:, 0], own, rtol=1e-9)
+    before = equal.predict_gradient(X, return_std=True)[1]
+    factor = own / equal.predict(X, return_std=True, include_noise=False)[1]
+    assert_allclose(std / before, factor[:, None], rtol=1e-9)
+
+
 def test_right_bands_stay_as_they_are(rng):
     """Equal noise, and inducing inputs enough, give no place bands of its own."""
     X = rng.uniform(0.0, 6.0, (800, 1))
