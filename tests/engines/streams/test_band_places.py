@@ -17,6 +17,7 @@ from stream_helpers import (
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.streams.band_places import RowSample
+from sklearn_sgp.predict.vouched_bands import NearSample
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
 
@@ -136,6 +137,18 @@ def test_slopes_and_terms_have_the_factor_of_their_place():
     before = equal.predict_gradient(X, return_std=True)[1]
     factor = own / equal.predict(X, return_std=True, include_noise=False)[1]
     assert_allclose(std / before, factor[:, None], rtol=1e-9)
+
+
+def test_deviations_need_correlations_with_the_sample_once(monkeypatch):
+    model, X, y = uneven_stream()
+    asked, correlations = [], NearSample.correlations
+    monkeypatch.setattr(
+        NearSample, "correlations", lambda self, X: asked.append(len(X)) or correlations(self, X)
+    )
+    model.predict(X[:9], return_std=True)
+    model.predict_quantiles(X[:9])
+    model.log_density(X[:9], y[:9])
+    assert asked == [9, 9, 9]
 
 
 def test_right_bands_stay_as_they_are(rng):
