@@ -193,10 +193,10 @@ class Observations(AveragesUnforeseen):
 
     def _own_mean_std(self, inputs, include_noise=True):
         """Return those of the distribution."""
-        moments, likelihood, noise = self._moments(inputs), None, None
-        if include_noise:
-            likelihood, noise = self.likelihood, self.noise_at(inputs)
-        return self.targets.mean_std(likelihood, *moments, noise)
+        if not include_noise:
+            return self.targets.mean_std(None, *self._moments(inputs), None)
+        moments, noise = self._observed(inputs)
+        return self.targets.mean_std(self.likelihood, *moments, noise)
 
     def std(self, inputs, include_noise=True):
         """Return standard deviations, of the shape of y."""
@@ -244,6 +244,10 @@ class Observations(AveragesUnforeseen):
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
         return inputs.shifted(mean), np.broadcast_to(variance, mean.shape)
 
+    def _observed(self, inputs):
+        """Return latent means and variances, and the noise."""
+        return self._moments(inputs), self.noise_at(inputs)
+
     # ---- The function
 
     def slopes(self, inputs, columns, with_std, count):
@@ -273,13 +277,13 @@ class Observations(AveragesUnforeseen):
 
     def quantiles(self, inputs, levels):
         """Return quantiles, (n, n_levels) or (n, t, n_levels)."""
-        moments = self._moments(inputs)
-        values = self._marginal.quantiles(*moments, self.noise_at(inputs), levels)
+        moments, noise = self._observed(inputs)
+        values = self._marginal.quantiles(*moments, noise, levels)
         return self.targets.samples_in_units(values)
 
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
-        moments, noise = self._moments(inputs), self.noise_at(inputs)
+        moments, noise = self._observed(inputs)
         parts = self._mean_parts(inputs)
         return PredictiveDistribution(self._marginal, *moments, noise, self.targets, parts)
 
@@ -296,7 +300,7 @@ class Observations(AveragesUnforeseen):
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         y = y.reshape(n, -1)
-        moments, noise = self._moments(inputs), self.noise_at(inputs)
+        moments, noise = self._observed(inputs)
         if np.any(resolution):
             parts = self._marginal, y, resolution, *moments, noise
             return log_rounded_density(targets, *parts)
@@ -388,7 +392,7 @@ class MixedObservations(Observations):
         return np.concatenate([self._log_density(inputs.select(i), y[i]) for i in pieces])
 
     def _sum_of_densities(self, inputs, y):
-        moments, noise = self._moments(inputs), self.noise_at(inputs)
+        moments, noise = self._observed(inputs)
         log_p = log_predictive_density(self._marginal, self.targets.scaled(y), *moments, noise)
         return log_p + np.where(np.isnan(y), 0.0, self.targets.log_slope(y)).sum(axis=1)
 

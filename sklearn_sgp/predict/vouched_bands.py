@@ -1,12 +1,14 @@
 """Bands of streams: narrower or wider, as rows vouch for it, and about a level that wanders."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from .base import AroundPredictor
+from .observations import Observations
 from .rescaled import Rescaled
 
 
@@ -27,9 +29,10 @@ def with_vouched_bands(model, share, usual, beyond, near=None):
     """
     if near is not None:
         model = with_vouched_bands(model, np.maximum(share, 1.0), usual, beyond)
-        scale = PlaceScale(model.predictor, model.noise_variance, near)
-        noise = NoiseByPlace(scale)
-        return replace(model, predictor=Rescaled(model.predictor, scale), row_noise=noise)
+        scale = PlaceScale(model.predictor, model.noise_variance, near, share, usual)
+        parts = {part.name: getattr(model, part.name) for part in fields(model)}
+        parts |= {"predictor": ByPlace(model.predictor, scale), "row_noise": NoiseByPlace(scale)}
+        return ObservationsByPlace(**parts)
     if np.all(share == 1.0) and np.all(beyond == 1.0):
         return model
     of_functions = np.maximum(usual - model.noise_variance, 0.0)
@@ -98,6 +101,8 @@ class NearSample:
         Rows count by their correlation with the place, raised to the fourth power so many times.
     prior : float
         Number of rows at the place that the mean of all counts as.
+    reach : float
+        Correlation with a row from which on a place is near.
     """
 
     kernel: object
@@ -106,6 +111,7 @@ class NearSample:
     squares: np.ndarray
     power: int = 0
     prior: float = 1.0
+    reach: float = 1.0
 
     def correlations(self, X):
         """Return those of some places with the rows, (n_places, n), 0 where they are negative."""
@@ -118,23 +124,41 @@ class NearSample:
         share *= of_rows
         return np.clip(share, 0.0, 1.0, out=share)
 
-    def narrowed_at(self, X, variance):
-        """Return variances (n_places, t) at some places in the place of others."""
+    def narrowed_at(self, X, variance, share, usual):
+        """Return variances (n_places, t) at some places in the place of others.
+
+        Parameters
+        ----------
+        share, usual : ndarray of shape (t,)
+            Of bands that are the same everywhere.
+        """
         weights = self.correlations(X)
+        nearness = np.minimum(weights.max(axis=1, keepdims=True) / self.reach, 1.0)
         for _ in range(self.power):
             weights = np.square(np.square(weights))
-        return self.narrowed_by(weights, variance)
+        return self.narrowed_by(weights, nearness, variance, narrowed(variance, share, usual))
 
-    def narrowed_by(self, weights, variance):
-        """Return the same where rows of the sample count by some weights, (n_places, n)."""
+    def narrowed_by(self, weights, nearness, variance, same):
+        """Return the same where rows of the sample count by some weights, (n_places, n).
+
+        As far as places are not near any row, (n_places, 1), none is less than where bands are the
+        same everywhere.
+        """
+        here = narrowed(variance, *self._means(weights))
+        return here + (1.0 - nearness) * np.maximum(same - here, 0.0)
+
+    def _means(self, weights):
+        """Return the share and what is usual where rows count by weights, each (n_places, t)."""
         seen = np.isfinite(self.squares)
         ratio = np.where(seen, self.squares / self.variance, 0.0)
-        usual = np.where(seen, self.variance, 0.0)
-        n, count = np.maximum(seen.sum(axis=0), 1), self.prior + weights @ seen
-        of_all = np.where(seen.any(axis=0), ratio.sum(axis=0) / n, 1.0)
-        share = (self.prior * of_all + weights @ ratio) / count
-        usual = (self.prior * usual.sum(axis=0) / n + weights @ usual) / count
-        return narrowed(variance, share, usual)
+        sums = np.hstack([seen, ratio, np.where(seen, self.variance, 0.0)])
+        n, *of_all = np.split(sums.sum(axis=0), 3)
+        count, *near = np.split(weights @ sums, 3, axis=1)
+        share, usual = (
+            (self.prior * total / np.maximum(n, 1.0) + own) / (self.prior + count)
+            for total, own in zip(of_all, near, strict=True)
+        )
+        return np.where(n > 0.0, share, 1.0), usual
 
 
 @dataclass(frozen=True)
@@ -146,17 +170,51 @@ class PlaceScale:
     predictor : Predictor
     noise_variance : float or ndarray of shape (t,)
     near : NearSample
+    share, usual : ndarray of shape (t,)
+        Of bands that are the same everywhere.
     """
 
     predictor: object
     noise_variance: object
     near: NearSample
+    share: np.ndarray
+    usual: np.ndarray
 
     def at(self, X, n_jobs):
         """Return the factor of deviations, (n, t)."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        variance = self.predictor.moments(Inputs(X), n_jobs)[1] + self.noise_variance
-        return np.sqrt(in_chunks(self.near.narrowed_at, (X, variance), n_jobs) / variance)
+        return np.sqrt(self.of_variances(Inputs(X), n_jobs)[2])
+
+    def of_variances(self, inputs, n_jobs):
+        """Return the predictor's moments, and the factor of variances, (n, t)."""
+        mean, variance = self.predictor.moments(inputs, n_jobs)
+        total = variance + self.noise_variance
+        X = np.ascontiguousarray(inputs.X, dtype=np.float64)
+        of_rows = partial(self.near.narrowed_at, share=self.share, usual=self.usual)
+        return mean, variance, in_chunks(of_rows, (X, total), n_jobs) / total
+
+
+@dataclass(frozen=True)
+class ByPlace(Rescaled):
+    """Has the bands of a place; `scale` is a `PlaceScale`."""
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        mean, variance, factor = self.scale.of_variances(inputs, n_jobs)
+        return mean, variance * factor
+
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, with the factor as it is at its input."""
+        return Rescaled(self.predictor.of_functional(kernel), self.scale)
+
+
+class ObservationsByPlace(Observations):
+    """Observations whose noise has the factor of a `ByPlace`."""
+
+    def _observed(self, inputs):
+        if not isinstance(self.predictor, ByPlace):  # but an average of it
+            return super()._observed(inputs)
+        mean, variance, factor = self.predictor.scale.of_variances(inputs, self.n_jobs)
+        return (inputs.shifted(mean), variance * factor), self.noise_variance * factor
 
 
 @dataclass(frozen=True)

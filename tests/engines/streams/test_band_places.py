@@ -17,6 +17,7 @@ from stream_helpers import (
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.streams.band_places import RowSample
+from sklearn_sgp.predict.vouched_bands import NearSample
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
 
@@ -27,11 +28,13 @@ def numbered(n):
     return Rows(number[:, None], number[:, None], None, np.zeros(1), np.ones(1))
 
 
-def uneven_stream(**options):
+def uneven_stream(factor=1.0, weight=None, **options):
     """A stream that is fast at first and quiet then, with too few inducing inputs, and the grid."""
     X = np.linspace(0.0, 10.0, 1600)[:, None]
-    y = np.sin(12.0 * X[:, 0]) * np.where(X[:, 0] < 6.0, 1.0, 0.02)
+    y = np.sin(12.0 * X[:, 0]) * np.where(X[:, 0] < 6.0, factor, 0.02 * factor)
     pieces = batches(X[::2], y[::2], *range(200, 800, 100))
+    if weight is not None:
+        pieces = [(*piece, np.full(len(piece[1]), weight)) for piece in pieces]
     model = StreamingSGPRegressor(n_inducing=25, random_state=0, **options)
     return taught(model, pieces), X[1::2], y[1::2]
 
@@ -87,17 +90,18 @@ def test_bands_are_those_of_their_definition():
     """In loops, from the rows of the sample."""
     model, X, _ = uneven_stream()
     near, kernel = model._fitted.state.places.near, model._fitted.parameters.kernel
-    other = with_equal_bands(model)
+    equal, other = with_equal_bands(model), with_equal_bands(model)
     share = np.maximum(other._fitted.state.band_share[0], 1.0)
     state = replace(other._fitted.state, band_share=(share, *other._fitted.state.band_share[1:]))
     other._fitted = replace(other._fitted, state=state)
     scale = model.y_scale_**2
     for x in (X[40:41], X[700:701], np.array([[10.3]]), np.array([[30.0]])):
-        ratios, variances, weights = [], [], []
+        ratios, variances, weights, correlations = [], [], [], []
         for j in range(len(near.X)):
             pair = np.vstack([x, near.X[j : j + 1]])
             K = kernel.gram(pair)
-            weights.append((K[0, 1] / np.sqrt(K[0, 0] * K[1, 1])) ** (4.0**near.power))
+            correlations.append(K[0, 1] / np.sqrt(K[0, 0] * K[1, 1]))
+            weights.append(correlations[-1] ** (4.0**near.power))
             variances.append(near.variance[j, 0])
             ratios.append(near.squares[j, 0] / near.variance[j, 0])
         weights = np.array(weights)
@@ -106,12 +110,45 @@ def test_bands_are_those_of_their_definition():
         u = (near.prior * np.mean(variances) + weights @ variances) / total
         v = other.predict(x, return_std=True)[1] ** 2 / scale
         expected = v - (1.0 - c) * np.minimum(v, u)
+        nearness, same = (
+            min(max(correlations) / near.reach, 1.0),
+            equal.predict(x, return_std=True)[1] ** 2 / scale,
+        )
+        expected += (1.0 - nearness) * max(same - expected, 0.0)
         assert_allclose(model.predict(x, return_std=True)[1] ** 2 / scale, expected, rtol=1e-8)
 
 
 def test_everything_predicted_has_the_bands_of_its_place():
     model, X, y = uneven_stream()
     assert_all_have_the_same_bands(model, X[::160], y[::160], rtol=1e-6)
+
+
+def test_slopes_and_terms_have_the_factor_of_their_place():
+    model, X, _ = uneven_stream()
+    X, equal = X[5::160], with_equal_bands(model)
+    slope, std = model.predict_gradient(X, return_std=True)
+    step = np.array([[1e-5]])
+    expected = (model.predict(X + step) - model.predict(X - step)) / 2e-5
+    assert_allclose(slope[:, 0], expected, rtol=1e-4, atol=1e-5)
+    own = model.predict(X, return_std=True, include_noise=False)[1]
+    term = model.predict_terms(X, return_std=True)
+    assert_allclose(term[0][:, 0] + model.y_mean_, model.predict(X), rtol=1e-9)
+    assert_allclose(term[1][:, 0], own, rtol=1e-9)
+    before = equal.predict_gradient(X, return_std=True)[1]
+    factor = own / equal.predict(X, return_std=True, include_noise=False)[1]
+    assert_allclose(std / before, factor[:, None], rtol=1e-9)
+
+
+def test_deviations_need_correlations_with_the_sample_once(monkeypatch):
+    model, X, y = uneven_stream()
+    asked, correlations = [], NearSample.correlations
+    monkeypatch.setattr(
+        NearSample, "correlations", lambda self, X: asked.append(len(X)) or correlations(self, X)
+    )
+    model.predict(X[:9], return_std=True)
+    model.predict_quantiles(X[:9])
+    model.log_density(X[:9], y[:9])
+    assert asked == [9, 9, 9]
 
 
 def test_right_bands_stay_as_they_are(rng):
@@ -123,6 +160,24 @@ def test_right_bands_stay_as_they_are(rng):
     assert model._fitted.state.places.near is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [3, 4, 6, 7, 10])
+def test_bands_by_place_do_not_hang_on_rounding(k):
+    assert uneven_stream(1.0 + 1e-12 * k)[0]._fitted.state.places.near is not None
+
+
+@pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
+def test_a_sample_says_nothing_of_places_that_it_has_no_rows_of():
+    """It was begun anew where the stream is quiet."""
+    model, X, y = uneven_stream(weight=0.5)
+    places = model._fitted.state.places
+    assert places.near is not None and places.sample.rows.X.min() > 2.0
+    away, same = X[:, 0] < 1.0, with_equal_bands(model)
+    std, before = (each.predict(X[away], return_std=True)[1] for each in (model, same))
+    assert (std > (1.0 - 1e-9) * before).all()
+    assert model.log_density(X, y).mean() > same.log_density(X, y).mean()
+
+
 # What ends them
 
 
@@ -131,9 +186,20 @@ def test_rows_that_repeat_say_nothing_of_other_places(at_once):
     """They are known where they are, in one batch or in two."""
     model, X, y = uneven_stream()
     assert model._fitted.state.places.near is not None
-    batch = X[:100], y[:100]
+    batch = X, y
     pieces = [tuple(np.repeat(each, 2, axis=0) for each in batch)] if at_once else [batch, batch]
     assert taught(model, pieces)._fitted.state.places.near is None
+
+
+def test_few_rows_that_repeat_are_left_out_of_what_is_judged():
+    model, X, y = uneven_stream()
+    weight = np.ones(100)
+    weight[::25] = 3.0
+    taught(model, [(X[:100] + 1e-3, y[:100], weight)])
+    places = model._fitted.state.places
+    n_merged = (places.sample.rows.weights[1] > 1.0).sum()
+    assert n_merged > 0
+    assert len(places.near.X) == len(places.sample) - n_merged
 
 
 @pytest.mark.parametrize(
