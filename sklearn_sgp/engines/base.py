@@ -11,11 +11,7 @@ from .._parallel import in_chunks
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
-from ..gp.jitter import (
-    factorise_above,
-    factorise_finally,
-    factorise_with_jitter,
-)
+from ..gp.jitter import factorise_above, factorise_finally, factorise_with_jitter
 from ..gp.posterior import Posterior
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace

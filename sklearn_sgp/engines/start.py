@@ -26,18 +26,9 @@ from ..kernels._defaults import (
     with_categories,
 )
 from ..kernels._features import draw_features
-from ..kernels._length_scales import (
-    input_scales,
-    n_scales_of,
-    units_of_theta,
-)
+from ..kernels._length_scales import input_scales, n_scales_of, units_of_theta
 from ..kernels._turned import columns_of_directions
-from ..kernels._white_noise import (
-    START_NOISE,
-    fixed_unit_noise,
-    has_default_bounds,
-    starting_noise,
-)
+from ..kernels._white_noise import START_NOISE, fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
@@ -279,7 +270,7 @@ def _start_with(
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(
             f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
-            "learned by finite differences and the inducing inputs stay where they start.",
+            "learned by finite differences and the inducing inputs stay where they start."
         )
     space = ParameterSpace(
         tuple(_groups(choices, parameters, likelihood, bounds, spread, units)),

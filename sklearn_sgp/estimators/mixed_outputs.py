@@ -119,10 +119,7 @@ def attributes(mixing):
     scale = np.outer(deviation, deviation)
     correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0.0)
     np.fill_diagonal(correlation, 1.0)
-    return {
-        "mixing_": read_only_copy(mixing),
-        "output_correlation_": read_only_copy(correlation),
-    }
+    return {"mixing_": read_only_copy(mixing), "output_correlation_": read_only_copy(correlation)}
 
 
 def has_missing(y):
