@@ -344,6 +344,12 @@ class Fitted:
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
 
+    def with_information(self, factor):
+        """Multiply what the rows say of q(u)."""
+        posterior = self.posterior.scaled(factor)
+        posterior.warm_cache()
+        return replace(self, predictor=self.predictor.with_posterior(posterior))
+
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
         predictor, noise = self.predictor.without_caches(), self.row_noise.without_caches()
