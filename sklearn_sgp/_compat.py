@@ -8,11 +8,7 @@ import math
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _check_sample_weight,
-)
+from sklearn.utils.validation import _check_feature_names, _check_n_features, _check_sample_weight
 
 try:
     from sklearn.callback import CallbackSupportMixin

@@ -50,7 +50,7 @@ MORE_FILES_OF_A_PREDICTION = {
 # evidence.
 MOST_DEPTH_OF_A_FIT = 22
 # Where noise is learned in turn with the function, and warps by fits of some rows, each is a fit.
-MOST_DEPTH_OF_ALL_IN_TURN = 33
+MOST_DEPTH_OF_ALL_IN_TURN = 28
 
 QUICK = {"max_iter": 2, "n_inducing": 6, "random_state": 0, "n_jobs": 1}
 BLOCKS = {"block_size": 20, "n_neighbors": 6}

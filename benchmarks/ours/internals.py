@@ -25,7 +25,7 @@ from sklearn_sgp.estimators import recipes
 from sklearn_sgp.estimators.fit import Fit as FitOfSteps
 from sklearn_sgp.estimators.labels import checked_labels
 from sklearn_sgp.estimators.numbers import checked_numbers
-from sklearn_sgp.estimators.steps import MergeRepeatedRows
+from sklearn_sgp.estimators.steps import merge_repeated_rows
 from sklearn_sgp.factors.block_sums import block_sums
 from sklearn_sgp.factors.multi_output import outputs_by_rows
 from sklearn_sgp.factors.passes import Pieces
@@ -73,7 +73,7 @@ def kmeans_inducing(X, n_inducing, spread):
 
 def _posed(recipe, checked):
     """The problem of checked rows, of which repeated ones are not merged."""
-    prepare = [step for step in recipe.prepare if not isinstance(step, MergeRepeatedRows)]
+    prepare = [step for step in recipe.prepare if step is not merge_repeated_rows]
     fit = replace(FitOfSteps.of(*checked), trace=Trace(Clock()))
     for step in prepare:
         fit = step(fit)

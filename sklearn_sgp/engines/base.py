@@ -11,11 +11,7 @@ from .._parallel import in_chunks
 from ..data.categories import PLAIN_COLUMNS, InputColumns
 from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
-from ..gp.jitter import (
-    factorise_above,
-    factorise_finally,
-    factorise_with_jitter,
-)
+from ..gp.jitter import factorise_above, factorise_finally, factorise_with_jitter
 from ..gp.posterior import Posterior
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
@@ -347,6 +343,12 @@ class Fitted:
         constant = noise.constant if constant is None else constant
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
+
+    def with_information(self, factor):
+        """Multiply what the rows say of q(u)."""
+        posterior = self.posterior.scaled(factor)
+        posterior.warm_cache()
+        return replace(self, predictor=self.predictor.with_posterior(posterior))
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""

@@ -61,7 +61,8 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
         raise ValueError(
             "Gradient can only be evaluated for theta!=None. Got eval_gradient=True and theta=None."
         )
-    if eval_gradient and not _has_gradient(fitted.state):
+    is_of_blocks = isinstance(fitted.state, BlockState)
+    if eval_gradient and is_of_blocks and not fitted.state.specification.model.has_gradient:
         raise ValueError(
             "eval_gradient must be False with a `model` of your own, whose terms have no gradient. "
             "Got eval_gradient=True: the value alone is there."
@@ -82,10 +83,6 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
             "X= and y= of fit, and sample_weight= if fit had it. Without theta the objective of "
             "the fit is returned."
         )
-
-
-def _has_gradient(state):
-    return not isinstance(state, BlockState) or state.specification.model.has_gradient
 
 
 def _parameters_at(fitted, kernel, theta):

@@ -83,7 +83,8 @@ def is_doubtful(problem, fitted, value):
     if not _can_tell(rows, likelihood):
         return False
     y = _targets(rows, likelihood, predicted.shape[1])
-    share = 1.0 + value / (problem.rows.total_weight * _entropy(y, rows.observations))
+    entropy = _entropy(np.average(y, axis=0, weights=rows.observations))
+    share = 1.0 + value / (problem.rows.total_weight * entropy)
     by_neighbours = _explained_by_neighbours(np.asarray(rows.X, dtype=np.float64), y)
     return share < _LITTLE_EVIDENCE or share < _SHARE_OF_NEIGHBOURS * by_neighbours
 
@@ -116,15 +117,11 @@ def explains_little_of(of_class, log_p):
 
     ``of_class`` is what the labels of each class count.
     """
-    return log_p > -np.inf and 1.0 + log_p / _entropy_of(of_class) < _LITTLE_EVIDENCE
+    return log_p > -np.inf and 1.0 + log_p / _entropy(of_class) < _LITTLE_EVIDENCE
 
 
-def _entropy(y, weight):
-    """Return the entropy of classes (n, C), in nats a row."""
-    return _entropy_of(np.average(y, axis=0, weights=weight))
-
-
-def _entropy_of(of_class):
+def _entropy(of_class):
+    """Return the entropy of classes, in nats a row, by what the rows of each count, (C,)."""
     frequencies = of_class[of_class > 0.0] / of_class.sum()
     return -float(frequencies @ np.log(frequencies)) or 1.0
 

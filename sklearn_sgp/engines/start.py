@@ -26,18 +26,9 @@ from ..kernels._defaults import (
     with_categories,
 )
 from ..kernels._features import draw_features
-from ..kernels._length_scales import (
-    input_scales,
-    n_scales_of,
-    units_of_theta,
-)
+from ..kernels._length_scales import input_scales, n_scales_of, units_of_theta
 from ..kernels._turned import columns_of_directions
-from ..kernels._white_noise import (
-    START_NOISE,
-    fixed_unit_noise,
-    has_default_bounds,
-    starting_noise,
-)
+from ..kernels._white_noise import START_NOISE, fixed_unit_noise, has_default_bounds, starting_noise
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
@@ -240,13 +231,8 @@ def _start_with(
     """Start with one kernel; ``inducing_inputs`` is a function of its `Parameters`."""
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
-        noise, noise_bounds = starting_noise(
-            whites,
-            choices.noise_variance,
-            choices.noise_variance_bounds,
-            rows.y.shape[1],
-            units.variance,
-        )
+        given = choices.noise_variance, choices.noise_variance_bounds
+        noise, noise_bounds = starting_noise(whites, *given, rows.y.shape[1], units.variance)
     else:
         noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
         if rows.of_classes:
@@ -279,13 +265,10 @@ def _start_with(
     if choices.learns and not expression.differentiable_inputs:
         warn_caller(
             f"The kernel {kernel!r} has a part without analytic gradients: its parameters are "
-            "learned by finite differences and the inducing inputs stay where they start.",
+            "learned by finite differences and the inducing inputs stay where they start."
         )
-    space = ParameterSpace(
-        tuple(_groups(choices, parameters, likelihood, bounds, spread, units)),
-        prior_of(choices, expression, spread),
-        expected,
-    )
+    groups = tuple(_groups(choices, parameters, likelihood, bounds, spread, units))
+    space = ParameterSpace(groups, prior_of(choices, expression, spread), expected)
     untouched = () if expected.parts else default
     inducing = fingerprint(choices.inducing)
     n_idle = n_scales_of(expression, spread == 0.0)

@@ -346,13 +346,7 @@ class AnytimeSGPClassifier(SGPClassifier):
     _parameter_constraints = {
         name: value
         for name, value in BLOCK_CONSTRAINTS.items()
-        if name
-        not in (
-            "noise_variance",
-            "noise_variance_bounds",
-            "normalize_y",
-            "include_noise",
-        )
+        if name not in ("noise_variance", "noise_variance_bounds", "normalize_y", "include_noise")
     } | {
         "alpha_epsilon": [StrOptions({"auto"}), Interval(Real, 1e-12, 100, closed="both")],
         "class_weight": CLASS_WEIGHT,

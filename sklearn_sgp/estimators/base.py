@@ -106,7 +106,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
         def on_stage(trace):
             nonlocal told
             told = trace.whole_clock.elapsed()
-            self._print_stage(trace)
+            print(f"[{type(self).__name__}] {trace.seconds()}: {trace.words()}")
 
         def on_iteration(trace, parameters_now):
             nonlocal n_printed
@@ -124,9 +124,6 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             yield
         finally:
             trace.on_iteration = trace.on_stage = None  # they hold rows and self
-
-    def _print_stage(self, trace):
-        print(f"[{type(self).__name__}] {trace.seconds()}: {trace.words()}")
 
     def _print_entry(self, trace, objective):
         n = len(trace.objectives)

@@ -124,21 +124,18 @@ def _instead_of(fit, other, fitted, sites):
     return replace(other, fitted=fitted)
 
 
-@dataclass(frozen=True)
-class CalibrateSites:
-    """Sets the temperature of two classes with sites, where the kernel is learned in any time.
+def calibrate_sites(fit):
+    """Set the temperature of two classes with sites, where the kernel is learned in any time.
 
     What is added to the function as it is says itself how sure it is: beside it there is none.
     """
-
-    def __call__(self, fit):
-        problem, fitted = fit.problem, fit.fitted
-        has_one = has_one_function(fitted.start.likelihood) and problem.rows.offset is None
-        is_whole = fitted.n_used is None and not (problem.trace.stopped or fitted.interrupted)
-        in_time = problem.trace.clock.max_time == np.inf
-        if not (problem.learns and has_one and is_whole and in_time):
-            return fit
-        return replace(fit, fitted=with_temperature(problem, fitted))
+    problem, fitted = fit.problem, fit.fitted
+    has_one = has_one_function(fitted.start.likelihood) and problem.rows.offset is None
+    is_whole = fitted.n_used is None and not (problem.trace.stopped or fitted.interrupted)
+    in_time = problem.trace.clock.max_time == np.inf
+    if not (problem.learns and has_one and is_whole and in_time):
+        return fit
+    return replace(fit, fitted=with_temperature(problem, fitted))
 
 
 def told_of_regressions(trace):

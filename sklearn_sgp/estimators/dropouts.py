@@ -6,14 +6,12 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from ..data.checks import check_array
 from ..data.inputs import Inputs
 from ..data.readable import refuse_dates
 from ..data.readable_targets import readable_targets
 from ..likelihoods._names import regression_likelihood
-from .mixed_outputs import mixes_outputs
+from .mixed_outputs import check_weighed, mixes_outputs, with_gaps
 from .numbers import checked_numbers
-from .validation import checked_inputs, checked_weight
 
 
 class Batch(NamedTuple):
@@ -66,18 +64,11 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
     X, y = _safe_indexing(X, present), _safe_indexing(y, present)
     if sample_weight is not None:
         sample_weight = _safe_indexing(sample_weight, present)
-        _check_weighed(sample_weight)
+        check_weighed(sample_weight)
     if mixes_outputs(estimator) or not missing[present].any():
         return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), n_missing)
-    return Batch(*_with_gaps(estimator, X, y, sample_weight, reset), n_missing)
-
-
-def _check_weighed(weight):
-    if not np.any(np.asarray(weight)):
-        raise ValueError(
-            "y must hold a target that is not NaN, in a row of positive weight. Got none in this "
-            "batch."
-        )
+    _check_gaps(estimator)
+    return Batch(*with_gaps(estimator, X, y, sample_weight, reset), n_missing)
 
 
 def _without_words(y):
@@ -117,8 +108,8 @@ def _refuse_none(y):
         )
 
 
-def _with_gaps(estimator, X, y, sample_weight, reset):
-    """Check rows of independent outputs, of which each has some."""
+def _check_gaps(estimator):
+    """Refuse NaN in independent outputs that do not take it."""
     if isinstance(estimator.normalize_y, str) or not _takes_gaps(estimator.likelihood):
         raise ValueError(
             "Targets of several outputs may be NaN in some of them with likelihood='gaussian' and "
@@ -126,11 +117,6 @@ def _with_gaps(estimator, X, y, sample_weight, reset):
             f"likelihood={estimator.likelihood!r}, normalize_y={estimator.normalize_y!r}: "
             "fit a stream for each output."
         )
-    inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
-    refuse_dates(y, name="y")
-    with readable_targets(y):
-        y = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-    return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
 def _takes_gaps(likelihood):

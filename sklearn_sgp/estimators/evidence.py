@@ -8,14 +8,7 @@ from .chosen import settings_of
 
 
 def log_marginal_likelihood(
-    self,
-    theta=None,
-    eval_gradient=False,
-    clone_kernel=True,
-    *,
-    X=None,
-    y=None,
-    sample_weight=None,
+    self, theta=None, eval_gradient=False, clone_kernel=True, *, X=None, y=None, sample_weight=None
 ):
     """Compute the objective at other parameters of the kernel.
 

@@ -48,7 +48,7 @@ def predict_gradient(self, X, return_std=False):
     return ask(self, "slopes", X, columns=columns, with_std=bool(return_std), count=count)
 
 
-def moments_and_gradients(estimator, X, include_noise):
+def moments_with_differences(estimator, X, include_noise):
     """Return mean and deviation at one row, and their gradients by central differences.
 
     Parameters

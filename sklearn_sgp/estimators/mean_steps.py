@@ -20,7 +20,7 @@ from ..optimize.progress import Clock, Trace
 from ..predict.observations import CombinedMean
 from ..predict.rounded import log_rounded_density
 from ..selection.means import best_mean, costs_mean
-from .noise_steps import ScaleVariances
+from .noise_steps import scale_variances
 from .steps import FURTHEST
 
 # Iterations where more rows learn a kernel of that mean's own, from that of the warped targets.
@@ -173,12 +173,9 @@ class Shorten:
         return replace(fit, problem=replace(fit.problem, **parts))
 
 
-@dataclass(frozen=True)
-class LearnInSilence:
-    """Warns nobody of what is learned next, beside the fit that is told."""
-
-    def __call__(self, fit):
-        return replace(fit, problem=replace(fit.problem, is_interim=True))
+def learn_in_silence(fit):
+    """Warn nobody of what is learned next, beside the fit that is told."""
+    return replace(fit, problem=replace(fit.problem, is_interim=True))
 
 
 def _instead_of(fit, reference):
@@ -187,7 +184,7 @@ def _instead_of(fit, reference):
         reference.problem, settings=fit.problem.settings, trace=fit.problem.trace, is_interim=False
     )
     plain = replace(reference, problem=problem, likelihood=fit.likelihood, trace=fit.trace)
-    return ScaleVariances()(plain)
+    return scale_variances(plain)
 
 
 @dataclass(frozen=True)

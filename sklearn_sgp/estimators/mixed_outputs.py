@@ -21,6 +21,12 @@ def mixes_outputs(estimator):
 def checked_rows(estimator, X, y, sample_weight, *, reset):
     """Return checked `Inputs`, targets and weights of the rows that have a target."""
     _check_mixing(estimator)
+    checked = with_gaps(estimator, X, y, sample_weight, reset)
+    return _observed(estimator, *checked, reset)
+
+
+def with_gaps(estimator, X, y, sample_weight, reset):
+    """Check rows of which some targets may be NaN."""
     inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
     with readable_targets(y):
@@ -28,8 +34,7 @@ def checked_rows(estimator, X, y, sample_weight, *, reset):
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
         )
     check_consistent_length(inputs.X, y)
-    weight = checked_weight(estimator, sample_weight, inputs.X)
-    return _observed(estimator, inputs, y, weight, reset)
+    return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
 def _observed(estimator, inputs, y, weight, reset):
@@ -52,17 +57,22 @@ def _observed(estimator, inputs, y, weight, reset):
     empty = ~seen.any(axis=1)
     if not empty.any():
         return inputs, y, weight
-    if empty[has_weight].all():
-        raise ValueError(
-            "y must hold a target that is not NaN, in a row of positive weight. Got none in "
-            "this batch."
-        )
+    check_weighed(~empty[has_weight])
     warn_caller(
         f"Rows should have a target that is not NaN. Got {empty.sum()} of {len(X)} rows "
         "without: they are left out.",
         UserWarning,
     )
     return inputs.select(~empty), y[~empty], None if weight is None else weight[~empty]
+
+
+def check_weighed(weight):
+    """Refuse a batch whose rows with a target have no weight."""
+    if not np.any(np.asarray(weight)):
+        raise ValueError(
+            "y must hold a target that is not NaN, in a row of positive weight. Got none in this "
+            "batch."
+        )
 
 
 def learns_means(estimator):
@@ -119,10 +129,7 @@ def attributes(mixing):
     scale = np.outer(deviation, deviation)
     correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0.0)
     np.fill_diagonal(correlation, 1.0)
-    return {
-        "mixing_": read_only_copy(mixing),
-        "output_correlation_": read_only_copy(correlation),
-    }
+    return {"mixing_": read_only_copy(mixing), "output_correlation_": read_only_copy(correlation)}
 
 
 def has_missing(y):

@@ -49,25 +49,19 @@ class LearnBeforeSites:
         return replace(fit, fitted=learn_before_sites(fit.problem, self.learn.of(fit)))
 
 
-@dataclass(frozen=True)
-class ScaleVariances:
-    """Scales predictive variances by a function of the input, if left-out rows ask for it.
+def scale_variances(fit):
+    """Scale predictive variances by a function of the input, if left-out rows ask for it.
 
     Where bands hold far too few of these all the same, they are widened.
     """
-
-    def __call__(self, fit):
-        if fit.problem.trace.stopped or fit.fitted.interrupted:
-            return fit
-        fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
-        bands = with_honest_bands(fit.problem, fit.likelihood, fitted, fit.targets)
-        return replace(fit, fitted=bands)
-
-
-@dataclass(frozen=True)
-class TellDoubt:
-    """Warns, once, of bands that held too few rows, or that left-out rows could not judge."""
-
-    def __call__(self, fit):
-        fit.problem.trace.tell_doubt()
+    if fit.problem.trace.stopped or fit.fitted.interrupted:
         return fit
+    fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
+    bands = with_honest_bands(fit.problem, fit.likelihood, fitted, fit.targets)
+    return replace(fit, fitted=bands)
+
+
+def tell_doubt(fit):
+    """Warn, once, of bands that held too few rows, or that left-out rows could not judge."""
+    fit.problem.trace.tell_doubt()
+    return fit

@@ -21,21 +21,18 @@ from .steps import scaled_likelihood
 _FURTHEST_MIXED = 4.0
 
 
-@dataclass(frozen=True)
-class MergeObserved:
-    """Replaces rows that are equal, and have no NaN at other places, by one of their weight."""
-
-    def __call__(self, fit):
-        rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight, fit.offset)
-        X, y, weight, offset, places = rows
-        never = np.flatnonzero(np.isnan(y).all(axis=0))
-        if len(never):  # of the first batch of a stream
-            raise ValueError(
-                "Each output must be observed in the first batch, which decides the scale of the "
-                f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
-                "it larger (init_size of fit), or begin with rows that have this output."
-            )
-        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
+def merge_observed_rows(fit):
+    """Replace rows that are equal, and have no NaN at other places, by one of their weight."""
+    rows = merge_observed(fit.X, observed_columns(fit.y), fit.weight, fit.offset)
+    X, y, weight, offset, places = rows
+    never = np.flatnonzero(np.isnan(y).all(axis=0))
+    if len(never):  # of the first batch of a stream
+        raise ValueError(
+            "Each output must be observed in the first batch, which decides the scale of the "
+            f"targets. Got only NaN in column {never.tolist()} of y in its {len(X)} rows: make "
+            "it larger (init_size of fit), or begin with rows that have this output."
+        )
+    return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def scale_observed(estimator, likelihood):
     """List the steps of targets of which some may be NaN."""
     by_sites = mixes_outputs(estimator) and not likelihood.conjugate
     scale = ScaleObservedOfSites if by_sites else ScaleObserved
-    return [MergeObserved(), scale(estimator, likelihood)]
+    return [merge_observed_rows, scale(estimator, likelihood)]
 
 
 def _earlier(estimator):

@@ -7,19 +7,19 @@ as noise in turn with the function, is written with the step that it repeats.
 
 So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regressor`:
 
-- ``MergeRepeatedRows``, ``InitialiseLikelihood``, ``ScaleTargets``: which learns a warp of the
+- ``merge_repeated_rows``, ``InitialiseLikelihood``, ``ScaleTargets``: which learns a warp of the
   targets, by short fits of some rows, and keeps it if it is better than none.
-- ``ChooseEngine``, ``PoseProblem``, ``HoldFewRows``: the block model and its blocks, a start,
+- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: the block model and its blocks, a start,
   which is held where rows are too few to learn from.
 - ``PlainFirst([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), ...])``: few rows whose
   targets are warped are learned from without that first, and go on from the kernel of that.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
-- ``ScaleVariances``: a factor of predicted deviations, if left-out rows ask for it.
+- ``scale_variances``: a factor of predicted deviations, if left-out rows ask for it.
 - ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), Shorten(), ...])``:
   left-out rows compare that with the fit of the plain mean, which many rows have now, and say
   which mean is told.
-- ``TellDoubt``: a warning, where bands did not hold what they should.
+- ``tell_doubt``: a warning, where bands did not hold what they should.
 """
 
 from functools import partial
@@ -38,25 +38,25 @@ from ..likelihoods._names import (
 from ..optimize import time_shares
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
-from .class_steps import CalibrateSites, SitesIfBetter, as_regressions
+from .class_steps import SitesIfBetter, as_regressions, calibrate_sites
 from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
-from .mean_steps import BeginPlain, LearnInSilence, PlainFirst, Shorten, VouchForMean
+from .mean_steps import BeginPlain, PlainFirst, Shorten, VouchForMean, learn_in_silence
 from .mixed_outputs import mixes_outputs
-from .noise_steps import AlternateNoise, LearnBeforeSites, ScaleVariances, TellDoubt
+from .noise_steps import AlternateNoise, LearnBeforeSites, scale_variances, tell_doubt
 from .observed_steps import MoveMeans, scale_observed
 from .steps import (
     Calibrate,
     EncodeAsRegressions,
     EncodeLabels,
-    HoldFewRows,
     HoldKernelOfOneClass,
     InitialiseLikelihood,
     Learn,
-    MergeRepeatedRows,
     PoseProblem,
     ScaleTargets,
+    hold_few_rows,
+    merge_repeated_rows,
 )
-from .stream_steps import ScaleConstants, ScalePresent, TellOutputsApart
+from .stream_steps import ScaleConstants, ScalePresent, tell_outputs_apart
 
 # So few rows are learned from plainly first, as by default, and the warped targets from the kernel
 # of that: one choice among kernels, and no mean but the default's beside that of the distribution.
@@ -138,12 +138,12 @@ def svgp_regressor(estimator, previous, live_elsewhere=False):
     if mixes_outputs(estimator):
         scale = scale_observed(estimator, likelihood)
         return Recipe([engine, *scale, pose], [Learn(), MoveMeans()])
-    encode = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
+    encode = [merge_repeated_rows, InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
         return Recipe([engine, *encode, pose], _with_row_noise(estimator, likelihood))
     learn = LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()
-    return Recipe([engine, *encode, pose, HoldFewRows()], [learn])
+    return Recipe([engine, *encode, pose, hold_few_rows], [learn])
 
 
 def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
@@ -152,7 +152,7 @@ def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
     Where it is chosen, as by ``likelihood="auto"``, and with it a warp of the targets, density was
     what chose. Left-out rows then vouch for the mean, or have that of a second fit told.
     """
-    learn = [AlternateNoise(Learn()), ScaleVariances()]
+    learn = [AlternateNoise(Learn()), scale_variances]
     if warps_targets(likelihood):
         goes_on = PoseProblem(estimator, has_row_noise=True, choose=choose, goes_on=True)
         begins = PoseProblem(estimator, has_row_noise=True, choose=choose)
@@ -160,7 +160,7 @@ def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
         vouch = VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines)
         plain = _plain(estimator, anew, [begins], time_shares.PLAIN_FIRST)
         learn = [PlainFirst(plain, goes_on, _PLAIN_FIRST_ROWS), *learn, vouch]
-    return [*learn, TellDoubt()]
+    return [*learn, tell_doubt]
 
 
 def _plain(estimator, anew, pose, share=1.0):
@@ -170,7 +170,7 @@ def _plain(estimator, anew, pose, share=1.0):
     the other fit has learned steps.
     """
     scale = ScaleTargets(estimator, warps=False)
-    return [BeginPlain(share), scale, *anew, *pose, LearnInSilence(), Learn()]
+    return [BeginPlain(share), scale, *anew, *pose, learn_in_silence, Learn()]
 
 
 def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
@@ -178,14 +178,14 @@ def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
     likelihood = _likelihood_of(estimator, noise_amid_gaps(), live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if merges:
-        encode = [MergeRepeatedRows(), *encode]
+        encode = [merge_repeated_rows, *encode]
     has_row_noise = takes_row_noise(likelihood)  # Gaussian given the precision of each row
     if has_row_noise:
         _refuse_prior_of_noise(estimator)
     pose = PoseProblem(estimator, has_row_noise, previous)
     engine, anew = (ChooseEngine(partial(in_blocks, estimator, one)) for one in (previous, None))
     learn = _with_row_noise(estimator, likelihood, [anew]) if has_row_noise else [Learn()]
-    return Recipe([*encode, engine, pose, HoldFewRows()], learn)
+    return Recipe([*encode, engine, pose, hold_few_rows], learn)
 
 
 def streaming_regressor(estimator, engine, initial):
@@ -195,7 +195,7 @@ def streaming_regressor(estimator, engine, initial):
     if mixes_outputs(estimator):
         scale, has_row_noise = of_gaps, False
     else:
-        scale = [MergeRepeatedRows(), InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
+        scale = [merge_repeated_rows, InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
         scale = [ScalePresent(scale, of_gaps)]
         has_row_noise = needs_row_noise(likelihood)
     pose = PoseProblem(
@@ -209,8 +209,8 @@ def streaming_regressor(estimator, engine, initial):
     if has_row_noise:
         choose = engine.first_inducing
         learn = _with_row_noise(estimator, likelihood, choose=choose, combines=False)
-    begin = [TellOutputsApart(), ChooseEngine(partial(of_first_rows, engine, initial))]
-    return Recipe([*scale, ScaleConstants(estimator), pose, HoldFewRows(), *begin], learn)
+    begin = [tell_outputs_apart, ChooseEngine(partial(of_first_rows, engine, initial))]
+    return Recipe([*scale, ScaleConstants(estimator), pose, hold_few_rows, *begin], learn)
 
 
 def svgp_classifier(estimator, previous, classes):
@@ -237,7 +237,7 @@ def anytime_classifier(estimator, previous, classes, merges):
     else:
         likelihood_of = partial(near_class_likelihood, estimator.likelihood)
         encode = EncodeLabels(likelihood_of, classes, merges)
-        learn.append(CalibrateSites())
+        learn.append(calibrate_sites)
     pose, anew = (
         [ChooseEngine(partial(in_blocks, estimator, one)), PoseProblem(estimator, previous=one)]
         for one in (previous, None)

@@ -207,7 +207,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         if quantiles is not None:
             return self.predict_quantiles(X, quantiles)
         if with_gradients:
-            told = insights.moments_and_gradients(self, X, self._includes_noise(include_noise))
+            told = insights.moments_with_differences(self, X, self._includes_noise(include_noise))
             wanted = True, return_std, return_mean_grad, return_std_grad
             return tuple(one for one, is_wanted in zip(told, wanted, strict=True) if is_wanted)
         if return_cov or return_std:

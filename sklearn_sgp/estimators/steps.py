@@ -47,14 +47,11 @@ _USUAL_ALPHA, _ALPHA_ROWS = 0.01, 1024
 # ---- Targets of regressors
 
 
-@dataclass(frozen=True)
-class MergeRepeatedRows:
-    """Replaces rows that are equal in all columns and targets by one of their weight."""
-
-    def __call__(self, fit):
-        parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
-        X, y, weight, offset, places = merge_with_offset(*parts)
-        return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
+def merge_repeated_rows(fit):
+    """Replace rows that are equal in all columns and targets by one of their weight."""
+    parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
+    X, y, weight, offset, places = merge_with_offset(*parts)
+    return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
 @dataclass(frozen=True)
@@ -292,13 +289,10 @@ class PoseProblem:
         return replace(fit, problem=problem)
 
 
-@dataclass(frozen=True)
-class HoldFewRows:
-    """Holds the default kernel and noise where rows are so few that they say nothing of these."""
-
-    def __call__(self, fit):
-        problem = fit.problem
-        return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
+def hold_few_rows(fit):
+    """Hold the default kernel and noise where rows are so few that they say nothing of these."""
+    problem = fit.problem
+    return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
 
 
 # ---- Learning

@@ -32,16 +32,13 @@ class ScaleConstants:
         return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))
 
 
-@dataclass(frozen=True)
-class TellOutputsApart:
-    """Gives each output an H of its own where some of them were not observed."""
-
-    def __call__(self, fit):
-        problem = fit.problem
-        if problem.start.parameters.mixes_outputs or not has_gaps(problem.rows):
-            return fit
-        start = problem.start.telling_outputs_apart(fit.targets.n_outputs)
-        return replace(fit, problem=replace(problem, start=start))
+def tell_outputs_apart(fit):
+    """Give each output an H of its own where some of them were not observed."""
+    problem = fit.problem
+    if problem.start.parameters.mixes_outputs or not has_gaps(problem.rows):
+        return fit
+    start = problem.start.telling_outputs_apart(fit.targets.n_outputs)
+    return replace(fit, problem=replace(problem, start=start))
 
 
 def has_gaps(rows):

@@ -7,7 +7,6 @@ import numpy as np
 
 from .._compat import FitProgress
 from ..data.checks import check_weights_of_stream
-from ..data.inputs import Inputs
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
@@ -27,7 +26,7 @@ from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 from .validation import learns_from_counts
-from .watching import scored, watched
+from .watching import inputs_of, scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -75,7 +74,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     if initial is not None:
         so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
-        fit = Fit.of(_inputs_of(rows), rows.y, rows.weight, is_batch=True)
+        fit = Fit.of(inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
         for step in (*recipe.prepare, *recipe.learn):  # `Fit.after` is a call deeper
             fit = step(fit)
@@ -190,15 +189,11 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
 
 def _known(estimator, initial, rows, targets):
     """Return the initial rows, those of a batch included, in the units of its ``rows``."""
-    y, weight, inputs = initial.rows.y, initial.rows.weight, _inputs_of(initial.rows)
+    y, weight, inputs = initial.rows.y, initial.rows.weight, inputs_of(initial.rows)
     known = _later_rows(estimator, inputs, y, weight)
     known = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
     weight_before = known.total_weight - rows.total_weight
     return Known(known, estimator.log_evidence_ + weight_before * targets.log_scale)
-
-
-def _inputs_of(rows):
-    return Inputs(rows.X, None, rows.offset)
 
 
 def _with_row_noise(estimator, engine, before, problem, share):

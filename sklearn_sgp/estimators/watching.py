@@ -20,7 +20,7 @@ from ..engines.streams.shifts import (
 )
 from ..engines.streams.stream import counted
 from ..objectives.scores import log_normal_density
-from ..predict.known_moments import KnownMoments
+from ..predict.base import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
 
@@ -76,21 +76,22 @@ def _can_shift(estimator, fitted):
 def scored(estimator, fitted, rows):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
     if not mixes_outputs(estimator):  # score and bands are of the same moments
-        known = KnownMoments.of(fitted.predictor, _inputs_of(rows), estimator.n_jobs)
-        fitted = replace(fitted, predictor=known)
+        known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
+        fitted = replace(fitted, predictor=KnownMoments(*known))
     log_p, state = _log_density(estimator, fitted, rows), fitted.state
     told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
 
 
-def _inputs_of(rows):
+def inputs_of(rows):
+    """Return rows as what is asked of."""
     return Inputs(rows.X, None, rows.offset)
 
 
 def _log_density(estimator, fitted, rows):
     """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
-    targets, inputs = fitted.targets, _inputs_of(rows)
+    targets, inputs = fitted.targets, inputs_of(rows)
     if not hasattr(estimator, "normalize_y"):
         mean, variance = fitted.predictor.moments(inputs, estimator.n_jobs)
         variance = np.broadcast_to(variance, mean.shape)

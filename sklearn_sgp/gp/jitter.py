@@ -167,7 +167,7 @@ def warn_about_jitter(jitter, start):
             f"The covariance of the inducing inputs needed a jitter of {jitter:.0e} of its mean "
             f"diagonal to be positive definite (jitter={start:.0e} was asked for). Nearly "
             "duplicated inducing inputs or very long length scales are the usual causes; fewer "
-            "inducing inputs or a rougher kernel such as Matern avoid it.",
+            "inducing inputs or a rougher kernel such as Matern avoid it."
         )
 
 

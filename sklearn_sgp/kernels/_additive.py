@@ -12,8 +12,7 @@ from ._columns import Columns
 
 
 def additive(
-    columns: int | Sequence[int | str | Sequence[int] | Sequence[str]],
-    kernel: Kernel | None = None,
+    columns: int | Sequence[int | str | Sequence[int] | Sequence[str]], kernel: Kernel | None = None
 ) -> Kernel:
     """Return the kernel of a sum of functions, one of each column, or of each group of columns.
 

@@ -94,11 +94,8 @@ def latent_sums_gradient(expectations, q, table, cotangents, n_jobs=None):
 
 
 def _reverse_of_group(expectations, q, table, cotangents):
-    sums, first, chunk = (
-        expectations.new_sums(),
-        table.first_of_pattern,
-        chunk_of(len(expectations.Z)),
-    )
+    sums, chunk = expectations.new_sums(), chunk_of(len(expectations.Z))
+    first = table.first_of_pattern
     mean_, variance_ = np.empty(q.mean.shape), np.empty(q.mean.shape)
     for lo in range(0, len(table), chunk):
         piece = slice(lo, lo + chunk)

@@ -77,9 +77,7 @@ class _Bernoulli(Likelihood):
         """Return E[log link(y (offset + f))] and its derivatives, y (n, 1) being -1 or +1."""
         sign = y[:, 0]
         value, slope, curvature = gaussian_expectations(
-            lambda f, rows: self._derivatives(f),
-            sign * (self._offset + mean[:, 0]),
-            variance[:, 0],
+            lambda f, rows: self._derivatives(f), sign * (self._offset + mean[:, 0]), variance[:, 0]
         )
         return ExpectedLogDensity(
             value, (sign * slope)[:, None], 0.5 * curvature[:, None], np.zeros(len(value))

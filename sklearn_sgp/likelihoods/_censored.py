@@ -249,10 +249,7 @@ def _limit(likelihood, name, n_outputs):
 def _repeated_ends(y, weight):
     """Return the smallest and the largest target of each output that two rows have, or infinity."""
     weight, ends = np.ones(len(y)) if weight is None else weight, []
-    for extreme, none in (
-        (np.nanmin(y, axis=0), -np.inf),
-        (np.nanmax(y, axis=0), np.inf),
-    ):
+    for extreme, none in ((np.nanmin(y, axis=0), -np.inf), (np.nanmax(y, axis=0), np.inf)):
         ends.append(np.where(weight @ (y == extreme) > 1.0, extreme, none))
     low, high = ends
     if not (np.isfinite(low) | np.isfinite(high)).all():

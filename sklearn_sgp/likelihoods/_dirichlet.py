@@ -28,10 +28,7 @@ class Dirichlet(SoftmaxProbabilities, Likelihood):
     conjugate = True
 
     def __init__(
-        self,
-        alpha_epsilon: float = 0.01,
-        temperature: float = 1.0,
-        offset: ArrayLike | None = None,
+        self, alpha_epsilon: float = 0.01, temperature: float = 1.0, offset: ArrayLike | None = None
     ) -> None:
         self.alpha_epsilon, self.temperature, self.offset = alpha_epsilon, temperature, offset
 

@@ -3,12 +3,7 @@
 import numpy as np
 
 from ._integrated import Integrated
-from ._poisson import (
-    LARGEST_LOG_RATE,
-    LARGEST_LOG_VARIANCE,
-    SMALLEST_LOG_RATE,
-    rate_covariance,
-)
+from ._poisson import LARGEST_LOG_RATE, LARGEST_LOG_VARIANCE, SMALLEST_LOG_RATE, rate_covariance
 
 
 class LogLink(Integrated):

@@ -53,11 +53,10 @@ def learn_before_sites(problem, learn):
 
 def _gaussian(start):
     """Put Gaussian noise in the place of the start's own."""
-    groups = tuple(group for group in start.space.groups if group.name != "likelihood")
     return replace(
         start,
         likelihood=Gaussian(),
-        space=replace(start.space, groups=groups),
+        space=start.space.without("likelihood"),
         alternatives=tuple(_gaussian(other) for other in start.alternatives),
     )
 

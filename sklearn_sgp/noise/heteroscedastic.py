@@ -15,7 +15,7 @@ from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
 from ..objectives.sites import UnboundedSitesError
 from ..optimize import time_shares
-from ..optimize.choices import compare
+from ..optimize.choices import Comparison
 from .far_targets import without_far_targets
 from .given_noise import NoiseFit
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
@@ -78,7 +78,12 @@ def alternate_noise(problem, likelihood, learn):
     """
     with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, NoiseChoice.of(likelihood).candidates, learn)
-        fit = ascent.run()
+        try:
+            fit = ascent.highest(*ascent.begun())
+        except KeyboardInterrupt:
+            if ascent.kept is None:
+                raise
+            fit = ascent.kept.ended_by_ctrl_c()
     return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
 
 
@@ -127,18 +132,8 @@ class _CoordinateAscent:
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
-    def run(self):
-        """Return the `NoiseFit` with the highest bound, or of those that ended before Ctrl-C."""
-        try:
-            return self._highest()
-        except KeyboardInterrupt:
-            if self.kept is None:
-                raise
-        return self.kept.ended_by_ctrl_c()
-
-    def _highest(self):
-        """Return the `NoiseFit` with the highest bound; note the best one so far."""
-        first, update, errors, begun = self._begun()
+    def highest(self, first, update, errors, begun):
+        """Return the `NoiseFit` with the highest bound from where it has begun; note the best."""
         if not _differs(update):
             return first
         fit = first
@@ -183,7 +178,7 @@ class _CoordinateAscent:
         self.effort = _Effort.of(self.first)
         return self.first
 
-    def _begun(self):
+    def begun(self):
         """Return the first fit, the noise that suits it, its errors, and when noise was begun.
 
         Where targets were not believed, and noise without tails may do, one that believes them is
@@ -348,25 +343,25 @@ def _chosen(fit, errors, own, candidates, free):
     penalty = 0.5 * np.log(max(problem.rows.total_weight, len(problem.rows)))
     penalty /= problem.rows.total_weight
 
-    def run(one):
-        nonlocal before
-        noise = RowNoise(one, log_noise=before[0])  # tails take what g has left, not all of it
-        update = _updated(problem, noise, before[1], errors, free)
-        before = update.noise.log_noise, update.at_rows
-        costs = penalty * update.noise.n_parameters
-        if noise.has_tails and not errors.of_all:  # they cost the errors of all rows
-            costs += _LEAST_GAIN_OF_TAILS
-        if own is None:
-            total = errors.rows.total_weight
-            score = Score.of_objective(update.likelihood_bound - costs * total, total)
-        else:
-            update = _settled(own, update, errors, free)
-            score = own.score(update, costs, problem.settings.n_jobs)
-        means.append(score.mean)
-        return update, score
-
     named = ((type(one).__name__, one) for one in candidates if _may_gain(one, means))
-    return compare("noise", named, run, problem.trace)[0].result
+    comparison = Comparison("noise", problem.trace)
+    for one in comparison.over(named):
+        with comparison:
+            noise = RowNoise(one, log_noise=before[0])  # tails take what g has left, not all of it
+            update = _updated(problem, noise, before[1], errors, free)
+            before = update.noise.log_noise, update.at_rows
+            costs = penalty * update.noise.n_parameters
+            if noise.has_tails and not errors.of_all:  # they cost the errors of all rows
+                costs += _LEAST_GAIN_OF_TAILS
+            if own is None:
+                total = errors.rows.total_weight
+                score = Score.of_objective(update.likelihood_bound - costs * total, total)
+            else:
+                update = _settled(own, update, errors, free)
+                score = own.score(update, costs, problem.settings.n_jobs)
+            means.append(score.mean)
+            comparison.add(update, score)
+    return comparison.best_first()[0].result
 
 
 def _may_gain(candidate, means):

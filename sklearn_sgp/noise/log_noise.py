@@ -31,7 +31,9 @@ LARGEST_SAMPLE = 200_000
 
 
 def learn_log_noise(given, prior, squares, previous):
-    """Learn q(g) from squared errors.
+    """Learn q(g) from squared errors: the kernel from some of many rows, the rest from all.
+
+    What is not learned stays.
 
     Parameters
     ----------
@@ -49,30 +51,24 @@ def learn_log_noise(given, prior, squares, previous):
         rows, squares = rows.select(places), squares[places]
     n_outputs = rows.y.shape[1] if given.start.shares_noise else 1
     log_noise = LogNoise(n_outputs)
-    of_squares = rows_of_squares(rows, squares, log_noise)
+    of_squares, learned = rows_of_squares(rows, squares, log_noise), previous
     try:
-        return _learned(given, prior, log_noise, of_squares, previous)
+        if given.learns or previous is None:
+            some = of_squares.fixed_subset(_KERNEL_ROWS) if given.learns else of_squares
+            if len(some) < len(rows):
+                some = some.weighted(min(len(rows) / len(some), LARGEST_WEIGHT))
+            started = _started(given, prior, log_noise, some, previous)
+            most = _FIRST_NOISE_ITERATIONS if previous is None else LATER_ITERATIONS
+            learned = run(_problem(given, started, some, previous, most if given.learns else 0))[1]
+            if len(some) == len(rows):
+                return learned
+        started = replace(learned.start, parameters=learned.parameters)
+        return run(_problem(given, started, of_squares, learned, 0))[1]
     except UnboundedSitesError:
         if previous is None:
             raise
-        # a wide kernel of g may have no finite bound at squares that have changed
-        return _learned(given, prior, log_noise, of_squares, None)
-
-
-def _learned(given, prior, log_noise, rows, previous):
-    """Learn the kernel from some of many rows, and q(g) from all; what is not learned stays."""
-    if given.learns or previous is None:
-        some = rows.fixed_subset(_KERNEL_ROWS) if given.learns else rows
-        if len(some) < len(rows):
-            some = some.weighted(min(len(rows) / len(some), LARGEST_WEIGHT))
-        started = _started(given, prior, log_noise, some, previous)
-        most = _FIRST_NOISE_ITERATIONS if previous is None else LATER_ITERATIONS
-        most = most if given.learns else 0
-        _, previous = run(_problem(given, started, some, previous, most))
-        if len(some) == len(rows):
-            return previous
-    started = replace(previous.start, parameters=previous.parameters)
-    return run(_problem(given, started, rows, previous, 0))[1]
+    # a wide kernel of g may have no finite bound at squares that have changed
+    return learn_log_noise(replace(given, rows=rows), prior, squares, None)
 
 
 def _started(given, prior, log_noise, of_squares, previous):

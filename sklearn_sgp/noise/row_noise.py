@@ -194,10 +194,7 @@ class RowNoise:
         """Multiply what the rows say of the log noise."""
         if self.log_noise is None:
             return self
-        posterior = self.log_noise.posterior.scaled(factor)
-        posterior.warm_cache()
-        predictor = self.log_noise.predictor.with_posterior(posterior)
-        return replace(self, log_noise=replace(self.log_noise, predictor=predictor))
+        return replace(self, log_noise=self.log_noise.with_information(factor))
 
     def fading(self, share):
         """Let what bears out large noise count as a share, and the errors of a variance scale."""

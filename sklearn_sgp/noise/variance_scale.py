@@ -79,10 +79,7 @@ class VarianceScale:
         """Count the errors so far as a share."""
         if self.function is None:
             return self
-        posterior = self.function.posterior.scaled(share)
-        posterior.warm_cache()
-        predictor = self.function.predictor.with_posterior(posterior)
-        return replace(self, function=replace(self.function, predictor=predictor))
+        return replace(self, function=self.function.with_information(share))
 
     def at(self, X, n_jobs):
         """Return c, the factor of deviations, (n, k)."""

@@ -162,7 +162,5 @@ def collapsed_bound(
     )
     theta_K, Z_K = kernel.gram_vjp(Z, terms.K, with_inputs)
     return terms.value, Gradient(
-        theta=theta + theta_K,
-        log_noise=terms.log_noise,
-        Z=grad_Z + (0.0 if Z_K is None else Z_K),
+        theta=theta + theta_K, log_noise=terms.log_noise, Z=grad_Z + (0.0 if Z_K is None else Z_K)
     )

@@ -290,9 +290,8 @@ class _Run(NamedTuple):
         begins = np.cumsum(sizes) - sizes
         rows = np.split(np.arange(sizes.sum()), begins[1:])
         n_before = np.array([group.n_before for group in groups])
-        class_noise = (
-            None if groups[0].class_noise is None else [group.class_noise for group in groups]
-        )
+        has_classes = groups[0].class_noise is not None
+        class_noise = [group.class_noise for group in groups] if has_classes else None
         constant = sum(group.constant for group in groups)
         return cls(*arrays, sizes, n_before, begins, Groups.triangles(rows), class_noise, constant)
 

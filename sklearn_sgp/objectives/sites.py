@@ -147,13 +147,7 @@ class SiteProblem:
         )
 
     def ascend(
-        self,
-        q,
-        tol,
-        max_iter=_MAX_INNER,
-        seconds=np.inf,
-        base=None,
-        precisions=_FIRST_PRECISIONS,
+        self, q, tol, max_iter=_MAX_INNER, seconds=np.inf, base=None, precisions=_FIRST_PRECISIONS
     ):
         """Take natural-gradient steps until one gains less than ``tol``.
 

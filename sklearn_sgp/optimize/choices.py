@@ -36,6 +36,8 @@ class Tried:
 class Comparison:
     """Candidates that are run one after the other; what they scored is told to the trace.
 
+    ``about`` is what is chosen, as users see it.
+
     ::
 
         comparison = Comparison("start", trace)
@@ -70,41 +72,18 @@ class Comparison:
         self.tried.append(Tried(self.name, result, score, time.perf_counter() - self.begin))
 
     def best_first(self):
-        """Return a list of `Tried`, see `compare`."""
+        """Return a list of `Tried`, not empty: the best first, of equal ones the earlier.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If no candidate can be evaluated.
+        """
         if not self.tried:
             raise self.failed
         best_first = sorted(self.tried, key=lambda one: -one.score.mean)
         tell(self.about, self.tried, best_first[0], self.trace)
         return best_first
-
-
-def compare(about, candidates, run, trace):
-    """Run candidates, tell the trace what they scored, and return them in order.
-
-    Parameters
-    ----------
-    about : str
-        What is chosen, as users see it.
-    candidates : iterable of (str, object)
-        Names and what is run. Where a callback ends learning, no other one is.
-    run : callable
-        ``run(candidate)`` returns a result and its score.
-
-    Returns
-    -------
-    tried : list of Tried
-        Best first, and in the order of the candidates where scores are equal; not empty.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If no candidate can be evaluated.
-    """
-    comparison = Comparison(about, trace)
-    for candidate in comparison.over(candidates):
-        with comparison:
-            comparison.add(*run(candidate))
-    return comparison.best_first()
 
 
 def climb(first, at, directions, most, gains, about, trace):
@@ -122,7 +101,7 @@ def climb(first, at, directions, most, gains, about, trace):
     gains : callable
         ``gains(score, best)``: whether a score is better than the best so far.
     about, trace
-        As of `compare`, which are told what was tried.
+        As of `Comparison`; the trace is told what was tried.
     """
     best, tried = first, [first]
     for direction in directions:

@@ -58,6 +58,16 @@ def ascend_in_passes(draw, space, start, *, rate, n_passes, trace, seconds=np.in
     return steps.averaged(), n_passes, None
 
 
+def scaled(objective, factor):
+    """Return an objective times a factor."""
+
+    def times(parameters):
+        value, gradient = objective(parameters)
+        return factor * value, gradient.scaled(factor)
+
+    return times
+
+
 class _Steps:
     """Takes steps of Adam within a space, and averages the last ones."""
 

@@ -126,8 +126,7 @@ class KMeansTree(FixedPartition):
     def _nearest(self, X, index, centres):
         parts = [
             nearest(
-                np.asarray(X[index[lo : lo + _ASSIGN_ROWS]], dtype=np.float64) / self.scale,
-                centres,
+                np.asarray(X[index[lo : lo + _ASSIGN_ROWS]], dtype=np.float64) / self.scale, centres
             )
             for lo in range(0, len(index), _ASSIGN_ROWS)
         ]

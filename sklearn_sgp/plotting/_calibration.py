@@ -7,6 +7,7 @@ from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
 from ..metrics import interval_coverage
+from ._columns import Categories, in_order
 from ._common import checked_names, dataframe_of, drawing_axes, pyplot, step_with_deviations
 
 LEVELS = np.linspace(0.05, 0.95, 19)
@@ -267,20 +268,10 @@ def _numbered(groups):
             "The 'groups' parameter must hold a label for each row. Got an array of shape "
             f"{groups.shape}: pass one column."
         )
-    values = [None if _is_missing(value) else value for value in groups.tolist()]
-    distinct = set(values) - {None}
-    try:
-        ordered = sorted(distinct)
-    except TypeError:  # of several types
-        ordered = sorted(distinct, key=str)
-    ordered += [None] if None in values else []
-    number = {value: k for k, value in enumerate(ordered)}
-    names = ["missing" if value is None else str(value) for value in ordered]
-    return names, np.array([number[value] for value in values])
-
-
-def _is_missing(value):
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+    values = groups.tolist()
+    column = Categories(in_order(values))
+    names = ["missing" if value is None else str(value) for value in column.names]
+    return names, column.places(values)
 
 
 def _checked_levels(levels):

@@ -122,16 +122,23 @@ def column_of(values):
         return Numbers()
     if values.dtype.kind == "M":
         return Dates()
-    distinct = {value for value in values.tolist() if not is_missing(value)}
+    ordered = in_order(values.tolist())
+    distinct = [value for value in ordered if value is not None]
     if all(isinstance(value, numbers.Real) and not isinstance(value, bool) for value in distinct):
         return Numbers()
     if all(isinstance(value, datetime.date) for value in distinct):
         return Dates()
+    return Categories(ordered)
+
+
+def in_order(values):
+    """Return the distinct values of a column, sorted; None stands last for missing ones."""
+    known = [value for value in values if not is_missing(value)]
     try:
-        ordered = sorted(distinct)
+        ordered = sorted(set(known))
     except TypeError:  # of several types
-        ordered = sorted(distinct, key=str)
-    return Categories(ordered + [None] * any(is_missing(value) for value in values.tolist()))
+        ordered = sorted(set(known), key=str)
+    return ordered + [None] * (len(known) < len(values))
 
 
 def columns_in(X):

@@ -108,14 +108,7 @@ class RelevanceDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator,
-        *,
-        feature_names=None,
-        scale=None,
-        sort=True,
-        ax=None,
-        bar_kwargs=None,
+        cls, estimator, *, feature_names=None, scale=None, sort=True, ax=None, bar_kwargs=None
     ) -> Self:
         """Draw the relevances that a fitted kernel found.
 

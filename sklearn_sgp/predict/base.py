@@ -123,3 +123,15 @@ def share_left(variance, prior):
     """
     share = np.divide(variance, prior, out=np.zeros(variance.shape), where=prior > 0.0)
     return np.clip(share, 0.0, 1.0).mean(axis=1)
+
+
+@dataclass(frozen=True)
+class KnownMoments:
+    """Hold what is predicted of some rows, computed once, for all who ask."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        return self.mean, self.variance

@@ -226,7 +226,7 @@ class _OneOutput:
             warped = _ascend(evidence, of_warp, warped, _LAST_ITERATIONS, step)
         # without a warp kernel and noise may be better where the warp has led them
         of = partial(judge.score, self.likelihood)
-        without = max(map(of, (plain, _without_warp(warped))), key=lambda one: one.mean)
+        without = max(map(of, (plain, warped.without("warp"))), key=lambda one: one.mean)
         with_warp = of(warped)
         is_better = self._is_better(with_warp, without, n_parameters)
         tried = [
@@ -372,12 +372,6 @@ def _ascend(evidence, space, parameters, max_iter, seconds):
         seconds=seconds,
     )
     return result
-
-
-def _without_warp(parameters):
-    """Return the same `Parameters` of kernel and noise."""
-    values = {name: value for name, value in parameters.values.items() if name != "warp"}
-    return replace(parameters, values=values)
 
 
 def _least_bend(t, psi):

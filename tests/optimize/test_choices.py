@@ -5,12 +5,21 @@ import pytest
 
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.objectives.scores import Score
-from sklearn_sgp.optimize.choices import Tried, climb, compare, numbered
+from sklearn_sgp.optimize.choices import Comparison, Tried, climb, numbered
 from sklearn_sgp.optimize.progress import Clock, Trace
 
 
 def score(*each):
     return Score(np.array(each), np.ones(len(each)))
+
+
+def compare(about, candidates, run, trace):
+    """Run all candidates."""
+    comparison = Comparison(about, trace)
+    for candidate in comparison.over(candidates):
+        with comparison:
+            comparison.add(*run(candidate))
+    return comparison.best_first()
 
 
 def test_the_best_goes_on_and_all_are_told():

@@ -51,8 +51,7 @@ _LEAST_SWEEP_GAIN = 3e-3
 
 def task_of(problem, start):
     """Return the problem with inducing inputs that stay where they are."""
-    groups = tuple(group for group in start.space.groups if group.name != "Z")
-    return replace(problem, start=replace(start, space=replace(start.space, groups=groups)))
+    return replace(problem, start=replace(start, space=start.space.without("Z")))
 
 
 def best_start(problem, sample, starts, budget):

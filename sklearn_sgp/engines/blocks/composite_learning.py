@@ -27,7 +27,7 @@ from ...optimize import time_shares
 from ...optimize.budget import MIN_SECONDS, count_within
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.progress import ITERATIONS, PASSES
-from ...optimize.stochastic import ascend_in_passes
+from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .candidates import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
@@ -381,7 +381,7 @@ class CompositeLearning:
             seen = sum(groups[i].total_weight for i in order)
             scale = self.rows.total_weight * n_steps / seen
             return [
-                _Scaled([groups[i] for i in some], scale, task.settings.n_jobs)
+                scaled(CompositeLikelihood([groups[i] for i in some], task.settings.n_jobs), scale)
                 for some in np.array_split(order, n_steps)
             ]
 
@@ -426,14 +426,3 @@ class CompositeLearning:
             is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None
             if is_over or not goes_on or moved < _LARGEST_LOG_MOVE - _AT_REACH:
                 return parameters, n_iter, cut_by
-
-
-class _Scaled:
-    """The density of some groups, times a factor."""
-
-    def __init__(self, groups, scale, n_jobs):
-        self.evidence, self.scale = CompositeLikelihood(groups, n_jobs), scale
-
-    def __call__(self, parameters):
-        value, gradient = self.evidence(parameters)
-        return self.scale * value, gradient.scaled(self.scale)

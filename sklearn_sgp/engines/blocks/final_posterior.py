@@ -250,7 +250,7 @@ def _warn_of_part(blocks, seen, why):
     n_rows = int(np.diff(blocks.bounds)[seen].sum())
     warn_caller(
         f"{cause} all {len(blocks)} blocks: q(u) rests on {int(seen.sum())} of them, "
-        f"that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size.",
+        f"that is on {n_rows} of {int(blocks.bounds[-1])} rows. {cure} or lower block_size."
     )
 
 
@@ -359,10 +359,5 @@ class _StepMonitor:
         ascent = self.ascent
         epochs = (ascent.n_seen - self.seen_before) / len(ascent.blocks)
         return _Run(
-            *ascent.of_rows_seen(),
-            ascent.seen,
-            ascent.n_steps,
-            ascent.n_seen,
-            epochs,
-            interrupted,
+            *ascent.of_rows_seen(), ascent.seen, ascent.n_steps, ascent.n_seen, epochs, interrupted
         )

@@ -15,13 +15,8 @@ from ...factors.passes import CHUNK
 from ...objectives.block_evidence import block_evidence
 from ...objectives.scores import Score
 from ...optimize import time_shares
-from ...optimize.budget import (
-    LEAST_EVALUATIONS,
-    MIN_SECONDS,
-    count_within,
-    measured_seconds,
-)
-from ...optimize.choices import compare
+from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, count_within, measured_seconds
+from ...optimize.choices import Comparison
 from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
 from ..exact import exact_objective
@@ -131,16 +126,16 @@ def _warm_start(problem, objective, sample, seconds, budget):
     if len(starts) == 1 and not problem.space.learns("Z"):  # nothing to choose or to measure
         return ascend_blocks(problem, objective, sample, starts[0], max_iter, seconds, budget)
     trial, share = min(_BLOCK_TRIAL_ITERATIONS, max_iter), seconds / (2 * len(starts))
-
-    def run(start):
-        done = ascend_blocks(problem, objective, sample, start, trial, share, budget)
-        value = problem.with_expected(done.parameters, done.value)
-        return done, Score.of_objective(value, problem.rows.total_weight)
-
     names = [f"length scales {share:g}" for share in _STARTS] if objective.dense else ["as given"]
     names += ["more noise" for _ in noisier]
     names += [f"random ({k + 1})" for k in range(len(starts) - len(names))]
-    tried = compare("start", zip(names, starts, strict=True), run, problem.trace)
+    comparison = Comparison("start", problem.trace)
+    for start in comparison.over(zip(names, starts, strict=True)):
+        with comparison:
+            run = ascend_blocks(problem, objective, sample, start, trial, share, budget)
+            value = problem.with_expected(run.parameters, run.value)
+            comparison.add(run, Score.of_objective(value, problem.rows.total_weight))
+    tried = comparison.best_first()
     best = last = tried[0].result
     n_iter = sum(one.result.n_iter for one in tried)
     if max_iter > trial and not problem.trace.stopped:

@@ -15,13 +15,7 @@ from ...data.column_spread import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
 from ...kernels._length_scales import nearness_scales
-from ...objectives.expectation_propagation import (
-    LEAST_PRECISION,
-    Observed,
-    Sites,
-    moved,
-    propagate,
-)
+from ...objectives.expectation_propagation import LEAST_PRECISION, Observed, Sites, moved, propagate
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks

@@ -7,6 +7,7 @@ before left them. What a round has learned must hold on groups that it has not s
 """
 
 import time
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
-from ...optimize.stochastic import ascend_in_passes
+from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .candidates import best_start, task_of, with_variational_start
@@ -142,18 +143,8 @@ class SiteLearning:
             )
         after = self.value(task, learned)
         self._best = max(self._best, after, before, key=lambda score: score.mean)
-        return (
-            (learned, n_iter, after) if after.mean > before.mean else (parameters, n_iter, before)
-        )
-
-    def _round(self, task, parameters, value, most, speed, seconds, budget):
-        turns = min(_ROUND_TURNS, most)
-        learned, n_iter, cut_by = self._climb(
-            task, parameters, self.near.count, turns, speed, seconds, budget
-        )
-        after = self.value(task, learned)
-        is_kept = after.mean > value.mean
-        return (*((learned, n_iter, after) if is_kept else (parameters, n_iter, value)), cut_by)
+        is_kept = after.mean > before.mean
+        return (learned, n_iter, after) if is_kept else (parameters, n_iter, before)
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
@@ -169,7 +160,12 @@ class SiteLearning:
             speed *= 0.5
 
         def do_round(parameters, value, most, speed):
-            return self._round(task, parameters, value, most, speed, budget.left(), budget)
+            given, turns = (task, parameters, self.near.count), min(_ROUND_TURNS, most)
+            learned, n_iter, cut_by = self._climb(*given, turns, speed, budget.left(), budget)
+            after = self.value(task, learned)
+            if after.mean > value.mean:
+                return learned, n_iter, after, cut_by
+            return parameters, n_iter, value, cut_by
 
         def has_time():
             return budget.left() > 0.0
@@ -204,7 +200,7 @@ class SiteLearning:
             order = self.rng.permutation(n_groups)
             steps = np.array_split(order, max(1, n_groups // _STEP_GROUPS))
             scale = self.rows.total_weight / evidence.weight * len(steps)
-            return [_OfStep(evidence, step, scale) for step in steps]
+            return [scaled(partial(evidence.of_groups, step), scale) for step in steps]
 
         return ascend_in_passes(
             draw, task.space, parameters, rate=speed, n_passes=turns, trace=task.trace,
@@ -221,14 +217,3 @@ class SiteLearning:
         each = measured_seconds(lambda: some(parameters)) / len(some.groups)
         count = max(LEAST_GROUPS, count_within(len(groups), seconds, turns * each))
         return groups[-count:], max(1, min(turns, count_within(turns, seconds, count * each)))
-
-
-class _OfStep:
-    """The evidence of the groups of a step, times a factor."""
-
-    def __init__(self, evidence, chosen, scale):
-        self.evidence, self.chosen, self.scale = evidence, chosen, scale
-
-    def __call__(self, parameters):
-        value, gradient = self.evidence.of_groups(self.chosen, parameters)
-        return self.scale * value, gradient.scaled(self.scale)

@@ -87,7 +87,7 @@ def fit(problem, plan, previous=None):
         _kept(blocks, plan),
         partition,
         labels,
-        _size(plan),
+        max(plan.block_size, plan.partition.block_size),
         replace(final.progress, seed=seed, mark=mark),
     )
     return Fitted(
@@ -166,11 +166,6 @@ def _rearranged(problem, plan):
     if plan.conditioning is None:
         return None
     return lambda result: _make_blocks(problem, plan, result, int(problem.rng.randint(2**31)))[0]
-
-
-def _size(plan):
-    """Return the rows of a block from which later ones are counted."""
-    return max(plan.block_size, plan.partition.block_size)
 
 
 def _mark(problem, plan, parameters):

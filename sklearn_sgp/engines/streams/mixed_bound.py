@@ -18,11 +18,7 @@ from ...factors.multi_output import (
 from ...factors.passes import Pieces
 from ...gp.multi_output import CoregionalisedPosterior
 from ...gp.posterior import Posterior
-from ...objectives.multi_output import (
-    coregionalised_value,
-    noise_of_outputs,
-    sums_cotangent,
-)
+from ...objectives.multi_output import coregionalised_value, noise_of_outputs, sums_cotangent
 from .old_posterior import OldPosteriorFactor, OutputProjection, Projection
 from .online_bound import OnlineBound
 

@@ -251,10 +251,7 @@ class Usual:
     def joined(self, value):
         """Add those of a batch."""
         return replace(
-            self,
-            count=self.count + 1.0,
-            total=self.total + value,
-            squares=self.squares + value**2,
+            self, count=self.count + 1.0, total=self.total + value, squares=self.squares + value**2
         )
 
 

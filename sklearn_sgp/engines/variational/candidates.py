@@ -85,16 +85,12 @@ def _or_lines(problem, every, rows, seconds, interim):
     except NotPositiveDefiniteError:  # of inputs far from all others
         return every
     is_taken = gains_enough(line.run.value, best.run.value, len(rows))
-    tried = [
-        Tried(in_words(one.problem.start.kernel), one, _of_value(one.run.value, problem), seconds)
-        for one in (best, line)
-    ]
+    tried = []
+    for one in (best, line):
+        score = Score.of_objective(one.run.value, problem.rows.total_weight)
+        tried.append(Tried(in_words(one.problem.start.kernel), one, score, seconds))
     tell("lines in the place of the kernel", tried, tried[is_taken], trace)
     return [line, *every] if is_taken else [*every, line]
-
-
-def _of_value(value, problem):
-    return Score.of_objective(value, problem.rows.total_weight)
 
 
 class Trial(NamedTuple):
@@ -166,8 +162,8 @@ def likely_starts(problem, rows, seconds):
             left = [(one, None) for one in starts]
             break
         given = {id(one): start for start, one in left}
-        left = [(given[id(one.problem.start)], _further(one)) for one in likely]
-        left = left[: len(starts) // 2]
+        tried = [(one.problem.start, one.run.parameters) for one in likely[: len(starts) // 2]]
+        left = [(given[id(one)], replace(one, parameters=learned)) for one, learned in tried]
         if len(left) == 1 or problem.trace.stopped:
             break
     return [one for one, _ in left], n_iter
@@ -192,11 +188,6 @@ def _with_few_inputs(start, rows, rng):
     scale = input_scales(kernel, column_mean_std(rows.X, rows.observations)[1])
     Z = choose_inducing("kmeans", rows.X, rows.observations, m, kernel, scale, rng)
     return replace(start, parameters=start.parameters.with_values(Z=Z))
-
-
-def _further(trial):
-    """Return a start that goes on from a trial."""
-    return replace(trial.problem.start, parameters=trial.run.parameters)
 
 
 def _likely(done, rows, others):

@@ -225,6 +225,6 @@ def _affordable(problem, parameters, budget):
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time for a pass over all "
             f"{len(rows)} rows: the posterior rests on {size} of them, weighted up. Raise max_time "
-            "or lower n_inducing.",
+            "or lower n_inducing."
         )
     return rows.random_subset(size, problem.rng)

@@ -23,22 +23,27 @@ class _Composite:
 
 
 class _Pair(_Composite):
+    """Two kernels, whose entries ``_join`` makes one, np.add or np.multiply."""
+
     def __init__(self, left, right):
         self.left, self.right = self.children = left, right
+
+    def block(self, p, Z, X, direct=False):
+        K = self.left.block(p, Z, X, direct)
+        return self._join(K, self.right.block(p, Z, X, direct), out=K)
+
+    def blocks(self, p, Z, X, groups):
+        K = self.left.blocks(p, Z, X, groups)
+        return self._join(K, self.right.blocks(p, Z, X, groups), out=K)
+
+    def diag(self, p, X):
+        return self._join(self.left.diag(p, X), self.right.diag(p, X))
 
 
 class Sum(_Pair):
     """k1 + k2."""
 
-    def block(self, p, Z, X, direct=False):
-        K = self.left.block(p, Z, X, direct)
-        K += self.right.block(p, Z, X, direct)
-        return K
-
-    def blocks(self, p, Z, X, groups):
-        K = self.left.blocks(p, Z, X, groups)
-        K += self.right.blocks(p, Z, X, groups)
-        return K
+    _join = np.add
 
     def triangles(self, p, X, groups):
         K, of_left = self.left.triangles(p, X, groups)
@@ -49,9 +54,6 @@ class Sum(_Pair):
             of_right(G, grad)
 
         return np.add(K, other, out=empty(K.shape)), add_gradient
-
-    def diag(self, p, X):
-        return self.left.diag(p, X) + self.right.diag(p, X)
 
     def diag_vjp(self, p, X, g, grad):
         self.left.diag_vjp(p, X, g, grad)
@@ -74,15 +76,7 @@ class Sum(_Pair):
 class Product(_Pair):
     """k1 * k2."""
 
-    def block(self, p, Z, X, direct=False):
-        K = self.left.block(p, Z, X, direct)
-        K *= self.right.block(p, Z, X, direct)
-        return K
-
-    def blocks(self, p, Z, X, groups):
-        K = self.left.blocks(p, Z, X, groups)
-        K *= self.right.blocks(p, Z, X, groups)
-        return K
+    _join = np.multiply
 
     def triangles(self, p, X, groups):
         K, of_left = self.left.triangles(p, X, groups)
@@ -93,9 +87,6 @@ class Product(_Pair):
             of_right(np.multiply(G, K, out=empty(G.shape)), grad)
 
         return np.multiply(K, other, out=empty(K.shape)), add_gradient
-
-    def diag(self, p, X):
-        return self.left.diag(p, X) * self.right.diag(p, X)
 
     def diag_vjp(self, p, X, g, grad):
         self.left.diag_vjp(p, X, g * self.right.diag(p, X), grad)
