@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from .._compat import _check_sample_weight
 from .._warnings import warn_caller
+from .winsorize import median_mad
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
@@ -31,6 +32,7 @@ _LARGEST_WEIGHT, _SHARE_LOST = 1e8, 0.1
 # rows of two and three classes, all of weight 1e4, fell from -.19 and -.44 nats a row to -.69 and
 # -.71 by SVGPClassifier and -1.7 and -1.0 by a stream; of 1e12 probabilities of 0 came.
 _MOST_OF_COUNTS = 1e3
+_TOO_FAR = 1e6
 
 
 def _without_warning(check):
@@ -226,6 +228,24 @@ def check_first_scaled(targets, y):
             f"y must hold numbers of at least {1.0 / FARTHEST:g} in size, as scaled by "
             f"normalize_y, unless all are 0. Got {largest:g}: use another unit, or "
             "normalize_y=True."
+        )
+
+
+def warn_of_far_targets(y, weight):
+    """Warn of targets (n, t) beside which all others are alike, where noise has no word for them.
+
+    One of 1e9 among 200 of size 1: predictions of the default models are off by 2e8 to 1e9 at all
+    rows, with `likelihood="student_t"` as if it were not there.
+    """
+    y = y if weight is None else y[np.asarray(weight) > 0.0]
+    median, deviation = median_mad(y)
+    furthest = np.maximum(y.max(axis=0) - median, median - y.min(axis=0))
+    if ((deviation > 0.0) & (furthest > _TOO_FAR * deviation)).any():
+        warn_caller(
+            "Numbers of y should be of one size. Got some that are more than a million times as "
+            "far from the median as the others: with Gaussian noise next to nothing is learned "
+            'from the others. Leave such rows out, or take likelihood="student_t" or "auto".',
+            UserWarning,
         )
 
 

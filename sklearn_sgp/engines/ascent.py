@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._linalg import NotPositiveDefiniteError
 from .._parallel import blas_threads_for
 from ..data.distinct import are_rows
 from ..optimize.budget import MIN_SECONDS
@@ -24,6 +25,12 @@ _LOOK = 10
 # What is told of a fit before it is measured: the seconds of an evaluation on one machine, for each
 # row and inducing input, which grow as there are more of these.
 _EACH, _MANY_INDUCING = 2e-8, 1000
+# Where a run of the exact process has ended, each parameter is moved alone by so many logarithms:
+# far where the slope is next to nothing, which a first step may have led to, and near otherwise,
+# where rounding has ended it. Of 13 kernels, 5 noises and designs of 15 and 40 rows 19 fits ended
+# .0015 to .93 nats below scikit-learn's optimum, of 90 rows 32 up to 21; now none, and 17 up to .22
+# with noise of 1e-10, where the 13th digit of theta moves the evidence by .001 to .13.
+_FLAT_SLOPE, _FAR_MOVES, _NEAR_MOVES = 0.1, (1.0, 2.0, 3.0, 4.5, 6.0, 7.5, 9.0), (0.01, 0.1, 1.0)
 
 
 def seconds_of_rows(rows, parameters):
@@ -118,11 +125,17 @@ class Ascents:
     is_exact : bool
         Whether the evidence is that of the exact process: runs then follow until one gains nothing,
         as a line search may fail by rounding where the noise is small.
+    probes : bool
+        Whether each parameter is moved alone, too, where runs of the exact process have ended: not
+        where inducing inputs were chosen.
     """
 
-    def __init__(self, space, start, max_iter, trace, held=None, settings=None, is_exact=False):
+    def __init__(
+        self, space, start, max_iter, trace, held=None, settings=None, is_exact=False, probes=False
+    ):
         self.space, self.trace, self.held, self.settings = space, trace, held, settings
-        self.is_exact = is_exact
+        self.is_exact, self.start = is_exact, start
+        self.probes = is_exact and probes
         self.parameters, self.value, self.n_iter, self.cut_by = start, -np.inf, 0, None
         self.delta = None if settings is None else settings.prior(start).delta
         self.left, self.is_over = max_iter, False
@@ -133,8 +146,8 @@ class Ascents:
             return gradient
         return type(gradient)(gradient, Z=np.where(self.held[:, None], 0.0, gradient["Z"]))
 
-    def add(self, parameters, value, n_iter, cut_by):
-        """Take what a run has come to, and see whether another one follows."""
+    def add(self, parameters, value, n_iter, cut_by, objective=None):
+        """Take what a run of an objective has come to, and see whether another one follows."""
         first, second = (self.parameters, self.value), (parameters, value)
         is_first, expected = self.value == -np.inf, self.space.expected
         gain = value - self.value + expected.value(parameters) - expected.value(self.parameters)
@@ -143,7 +156,8 @@ class Ascents:
         self.cut_by = cut_by
         may_go_on = self.left > 0 and not self.trace.stopped
         gains = self.is_exact and gain > EXACT_TOL and cut_by is None
-        self.is_over = not (may_go_on and (gains or self._frees_inputs() or self._raises_jitter()))
+        goes_on = gains or self._frees_inputs() or self._raises_jitter()
+        self.is_over = not (may_go_on and (goes_on or self._steps_aside(objective)))
 
     def _frees_inputs(self):
         is_next = self.held is not None and self.cut_by is None
@@ -157,10 +171,43 @@ class Ascents:
         self.delta = self.delta if prior is None else prior.delta
         return prior is not None
 
+    def _steps_aside(self, objective):
+        """Move each parameter alone where that gains; return whether another run follows."""
+        if not self.probes or self.cut_by not in (None, SINGULAR):
+            return False
+        space, like = self.space, self.parameters
+        begun = best = space.merit(like, self.value)
+        x, bounds = space.pack(like), space.bounds(like)
+        slopes = space.pack_gradient(space.with_prior(*objective(like), like)[1])
+        for k, begin in enumerate(space.pack(self.start)):
+            for place in _places(x[k], begin, bounds[k], slopes[k]):
+                if self.trace.clock.left() <= 0.0:
+                    return False
+                moved = np.append(x[:k], [place, *x[k + 1 :]])
+                parameters = space.unpack(moved, like)
+                try:
+                    value = objective(parameters)[0]
+                except NotPositiveDefiniteError:
+                    continue
+                gain = space.merit(parameters, value) - best
+                if gain > (-EXACT_TOL if place == begin else 0.0):
+                    x = moved
+                if gain > 0.0:
+                    best, self.parameters, self.value = best + gain, parameters, value
+        return best - begun > EXACT_TOL
+
     def result(self, of_all_rows, known=None):
         """Return the `Run` that all of them were; ``known`` as it has it."""
         reached = self.value if of_all_rows else None
         return Run(self.parameters, self.value, self.n_iter, self.cut_by, known, reached)
+
+
+def _places(x, begin, bounds, slope):
+    """Return where a parameter is moved alone, from x: where it began and bounds if it is flat."""
+    steps = np.array(_FAR_MOVES if abs(slope) < _FLAT_SLOPE else _NEAR_MOVES)
+    places = [*(x - steps), *(x + steps), *((begin, *bounds) if abs(slope) < _FLAT_SLOPE else ())]
+    places = np.unique(np.clip(places, *bounds))
+    return places[np.isfinite(places) & (places != x)]
 
 
 def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_short=False):
@@ -178,7 +225,8 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
     if is_short:
         expect_ascent(trace, rows, parameters, max_iter)
     held = inputs_at_kinks(problem.space, parameters, rows)
-    runs = Ascents(problem.space, parameters, max_iter, trace, held, settings, problem.is_exact)
+    options = held, settings, problem.is_exact, problem.has_given_inputs
+    runs = Ascents(problem.space, parameters, max_iter, trace, *options)
 
     inference = problem.inference
     with blas_threads_for(len(rows) if problem.is_exact else 0):
@@ -201,7 +249,7 @@ def ascend(problem, parameters, rows, seconds, max_iter=None, interim=False, is_
                 changed=runs.moves,
                 **lbfgs_memory(problem.is_exact),
             )
-            runs.add(*found)
+            runs.add(*found, bound)
             inference = inference.knowing(trace.known_now())
     if is_short:
         expect_ascent(trace, rows, parameters, 0)

@@ -223,6 +223,11 @@ class Problem:
         """True if the objective is the evidence of the exact process, and is to be maximised."""
         return self.inputs_are_rows and self.start.likelihood.conjugate and not self.is_interim
 
+    @property
+    def has_given_inputs(self):
+        """True if the user gave the inducing inputs."""
+        return isinstance(self.start.inducing, tuple)
+
     def with_expected(self, parameters, value):
         """Return a value in nats of all rows, raised by what the user expects of parameters."""
         return value + self.start.space.expected.value(parameters)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._parallel import single_blas_thread
-from ..data.checks import check_first_scaled
+from ..data.checks import check_first_scaled, warn_of_far_targets
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
 from ..data.rows import make_rows, merge_with_offset
@@ -94,6 +94,8 @@ class ScaleTargets:
             targets = Targets.fit_warped(y, near, weight, warps, fit.ndim)
         else:
             targets = Targets.fit(near, weight, normalize_y, fit.ndim)
+            if near is y and likelihood.conjugate and self.estimator.likelihood != "auto":
+                warn_of_far_targets(y, weight)
         if likelihood.scales_targets:
             check_first_scaled(targets, y)
             targets = targets.with_resolution(y)

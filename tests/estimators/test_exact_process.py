@@ -13,6 +13,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
+    DotProduct,
     Matern,
     RationalQuadratic,
     WhiteKernel,
@@ -132,6 +133,44 @@ def test_the_optimum_of_forty_designs(name, seed):
     Thirty of them: the others are above.
     """
     assert_exact(name, seed)
+
+
+def hard(n_rows, d, seed, noise, copies=1):
+    """Rows and targets of variance 1 with next to no noise, or places that come again."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 5.0, (n_rows, d))
+    X = np.repeat(X[: n_rows // copies], copies, axis=0)
+    y = np.sin(1.5 * X[:, 0]) + np.cos(2.0 * X[:, -1])
+    y = y + np.sqrt(noise) * rng.standard_normal(len(X))
+    return X, (y - y.mean()) / y.std(), max(noise / y.var(), 1e-10)
+
+
+UNIT = ConstantKernel()
+HARD = {
+    # the length scale goes to its bound, where the exponent says nothing
+    "a length scale at its bound": (UNIT * RationalQuadratic(), (15, 2, 1001, 1e-4, 3)),
+    # variances of terms that are not needed, next to nothing and yet not small enough
+    "a term too many": (UNIT * RBF(1.0) + ConstantKernel(0.3) * DotProduct(), (15, 1, 1000, 1e-10)),
+    # length scales so long that slopes say nothing of shorter ones
+    "a flat place": (RBF(np.ones(4)) + Matern(0.2 * np.ones(4), nu=0.5), (15, 4, 1002, 1e-5)),
+    # line searches that rounding ends
+    "slopes of rounding": (
+        UNIT * RBF(np.ones(4)) + ConstantKernel(0.3) * DotProduct(),
+        (90, 4, 1008, 1e-10),
+    ),
+    "noise lost in rounding": (UNIT * DotProduct(), (90, 4, 1008, 1e-10)),
+}
+
+
+@EACH_REGRESSOR
+@pytest.mark.parametrize("case", HARD)
+def test_where_a_run_ends_early(name, case):
+    """Parameters moved alone find what slopes do not tell, at bounds and amid rounding."""
+    kernel, table = HARD[case]
+    X, y, noise = hard(*table)
+    given = {"noise_variance": noise, "noise_variance_bounds": (1e-10, 1e3)}
+    model = made(name, kernel, inducing=X, normalize_y=False, **given).fit(X, y)
+    assert model.objective_ > optimum(X, y, kernel, noise, False) - 1e-3
 
 
 @EACH_REGRESSOR

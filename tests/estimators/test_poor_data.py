@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 from svgp_regressors import assert_finite, quick
 
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+
 CHOICES = ["kmeans", "greedy", "random"]
 
 
@@ -134,3 +136,18 @@ def test_units_that_the_kernel_does_not_fit(toy, of_X, of_y):
 def test_huge_and_tiny_weights(toy, weight):
     """Weights of any size give a finite model."""
     assert_finite(quick().fit(*toy, np.full(60, weight)), toy[0])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of max_iter
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
+def test_a_far_target_is_told_of(kind):
+    """One of 1e9 among 60: Gaussian noise has no word for it, Student-t noise and warps do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.append(np.sin(X[:-1, 0]) + 0.1 * rng.normal(size=59), 1e9)
+    with pytest.warns(UserWarning, match="Numbers of y should be of one size"):
+        kind(n_inducing=10, max_iter=5, random_state=0).fit(X, y)
+    weight = np.append(np.ones(59), 0.0)
+    for options in ({"likelihood": "student_t"}, {"likelihood": "auto"}):
+        kind(n_inducing=10, max_iter=5, random_state=0, **options).fit(X, y)
+    kind(n_inducing=10, max_iter=5, random_state=0).fit(X, y, sample_weight=weight)

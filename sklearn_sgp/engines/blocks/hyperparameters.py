@@ -176,7 +176,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
     problem.trace.begin(f"learning from {of_blocks}{n_rows} of {len(problem.rows)} rows")
     deadline = time.perf_counter() + max(seconds, MIN_SECONDS)
     exact, held = _exact_and_held(problem, objective, sample, start, copies)
-    options = held, settings, exact is not None
+    options = held, settings, exact is not None, problem.has_given_inputs
     runs = Ascents(problem.space, start, max_iter, problem.trace, *options)
 
     def evidence(candidate):
@@ -203,7 +203,8 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
                 exact=exact is not None,
             )
             options |= {"max_iter": runs.left, "scale": scale}
-            runs.add(*ascend_lbfgs(evidence, problem.space, runs.parameters, **options))
+            found = ascend_lbfgs(evidence, problem.space, runs.parameters, **options)
+            runs.add(*found, evidence)
     return runs.result(n_rows == len(problem.rows))
 
 

@@ -257,7 +257,7 @@ def _optimized(proposal, rows, old, plan, space):
                 changed=lambda gradient: runs.moves(_held(bound, proposal, gradient)),
                 **lbfgs_memory(exact),
             )
-            runs.add(*found)
+            runs.add(*found, objective)
         parameters, n_iter = runs.parameters, runs.n_iter
         proposal = replace(proposal, cut_by=runs.cut_by)
     posterior, value = bound.posterior(parameters)
@@ -266,11 +266,12 @@ def _optimized(proposal, rows, old, plan, space):
 
 def _runs(space, proposal, rows, plan, exact):
     """Return the runs of L-BFGS on a batch, none of which has begun."""
-    most = plan.settings.max_iter
-    if exact and plan.inducing is None:
+    most, is_given = plan.settings.max_iter, plan.inducing is None
+    if exact and is_given:
         most *= _EXACT_ITERATIONS
     held = inputs_at_kinks(space, proposal.parameters, rows)
-    return Ascents(space, proposal.parameters, most, plan.trace, held, is_exact=exact)
+    options = {"is_exact": exact, "probes": is_given}
+    return Ascents(space, proposal.parameters, most, plan.trace, held, **options)
 
 
 def _held(bound, proposal, gradient):

@@ -39,7 +39,9 @@ class Categorical(Kernel):
         parameters: categories have variance 1 and covariance 1/2.
 
     factor : ndarray of shape (n_categories, rank), default=None
-        F. None means that all categories share half of their variance.
+        F. None means that all categories share half of their variance. Further columns begin at
+        small numbers drawn for each code, always the same ones, so that other codes of the same
+        categories are another draw.
 
     diagonal : ndarray of shape (n_categories,), default=None
         b, positive. None means 1/2.
