@@ -1,5 +1,6 @@
 """Checks of tables, numbers and labels that several packages need."""
 
+from collections.abc import Iterator
 from functools import wraps
 from numbers import Integral
 
@@ -79,9 +80,12 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
         None keeps float32 and float64.
     """
     given = sample_weight
+    refuse_iterator("sample_weight", given)
     try:
+        if getattr(getattr(given, "dtype", None), "kind", "") in ("m", "M"):
+            raise TypeError("dates are no weights")
         sample_weight = _check_sample_weight(given, X, dtype=dtype, ensure_non_negative=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         _explain_weights(given, error)
         raise
     if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
@@ -96,12 +100,33 @@ def _explain_weights(given, error):
         raise ValueError(
             f"{first_words(error)}: give these rows the weight 0, or leave them out."
         ) from error
-    if any(words in text for words in ("could not convert", "float() argument", "Complex")):
+    if "Negative values" in text or "Sample weights must be" in text:
         raise ValueError(
-            "sample_weight must hold one number for each row. Got "
-            f"{shortened(repr(given))}: pass an array. For classes that weigh the same it is "
-            'sklearn.utils.class_weight.compute_sample_weight("balanced", y).'
+            f"{first_words(error)}. sample_weight must hold one number for each row, 0 or more. "
+            f"Got {shortened(repr(given))}: pass an array of shape (n_samples,), with the weight 0 "
+            "for rows that are to be left out."
         ) from error
+    if "zero" in text:  # for every row, which scikit-learn from 1.9 on refuses in these words
+        return
+    if "sample_weight.shape" in text:
+        raise ValueError(
+            f"{first_words(error)}. sample_weight must hold one number for each row of X. Got "
+            f"shape {np.shape(given)}: select the same rows of both."
+        ) from error
+    raise ValueError(
+        f"sample_weight must hold one number for each row. Got {shortened(repr(given))}: pass an "
+        "array. For classes that weigh the same it is "
+        'sklearn.utils.class_weight.compute_sample_weight("balanced", y).'
+    ) from error
+
+
+def refuse_iterator(name, values):
+    """Refuse what can be read once only."""
+    if isinstance(values, Iterator):
+        raise TypeError(
+            f"{name} must be an array, a list or a table. Got an iterator of type "
+            f"{type(values).__name__}, which can be read only once: pass list({name})."
+        )
 
 
 def first_words(error):

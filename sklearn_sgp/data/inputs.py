@@ -15,7 +15,7 @@ from .._compat import _check_feature_names, _check_n_features
 from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import LARGEST, ORDINARY, check_labels_present, check_variance
+from .checks import LARGEST, ORDINARY, check_labels_present, check_variance, refuse_iterator
 from .missing import NO_MISSING
 from .readable import column_label, explain, explain_tables, refuse_dates, refuse_sizes
 
@@ -295,7 +295,7 @@ def as_table(X):
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
         raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass X.collect().")
     if isinstance(X, Iterator):
-        raise TypeError(f"X must hold its rows. Got a {type(X).__name__}: pass list(X).")
+        refuse_iterator("X", X)
     kinds = [str(kind) for kind in getattr(X, "dtypes", ())] if hasattr(X, "sparse") else []
     if kinds and all(kind.startswith("Sparse[") for kind in kinds):
         raise TypeError("X must be dense. Got sparse columns: pass X.sparse.to_dense().")

@@ -135,6 +135,14 @@ def explain_tables(X, error):
         raise ValueError(
             f"X must be a table or an array of two axes. Got {kind}: pass pandas.DataFrame(X)."
         ) from error
+    is_held = isinstance(X, list | tuple | set | np.ndarray)
+    axes = getattr(_as_objects(X), "ndim", None) if is_held else 2
+    if axes != 2 and "Expected 2" not in str(error):  # that has the cure
+        kind = "rows of different lengths" if axes is None else f"{axes} dimensions"
+        raise EntriesError(
+            f"{first_words(error)}. X must be a table or an array of two axes. Got "
+            f"{type(X).__name__} with {kind}: pass an array of shape (n_samples, n_features)."
+        ) from error
 
 
 def _explain_absent(X, error, apart):

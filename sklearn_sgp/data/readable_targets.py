@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .checks import first_words, shortened
+from .checks import first_words, refuse_iterator, shortened
 from .readable import OF_THINGS, EntriesError, as_float, is_absent, is_entry, is_number
 
 # What scikit-learn, pandas and numpy say of targets that are missing.
@@ -14,6 +14,7 @@ _OF_MISSING = ("NaN", "NA is ambiguous", "NAType")
 @contextmanager
 def readable_targets(y):
     """Let an error on reading y say what `explain_targets` knows."""
+    refuse_iterator("y", y)
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:

@@ -27,12 +27,14 @@ def borne_out(start, rows):
     The scale of the function is that of the rows, which is unknown itself: with a prior 1 / s of it
     predictions of n rows are Student's t with n - 1 degrees of freedom. So deviations are as much
     wider that intervals of 90 % are those. The scale of one row, or of equal targets, is their
-    size, or 1 where they are 0.
+    size, or 1 where they are 0. An earlier fit of more rows has learned kernel and noise, which
+    stay: where targets are scaled to deviations of these rows, in units that are as unknown.
     """
     if rows.live_elsewhere or not _is_unsure(start, rows):
         return start
-    factor = _factor(start, rows) ** 2
-    parameters = shorter_start(start, _SHARE_OF_SCALES)
+    has_learned = start.earlier is not None
+    factor = 1.0 if has_learned and start.units is not UNIT else _factor(start, rows) ** 2
+    parameters = start.parameters if has_learned else shorter_start(start, _SHARE_OF_SCALES)
     theta = with_larger_variance(parameters.expression, parameters.theta, factor)
     parameters = parameters.with_values(theta=theta)
     space = start.space.without("theta")
@@ -43,8 +45,9 @@ def borne_out(start, rows):
 
 
 def _is_unsure(start, rows):
-    by_default = "theta" in start.with_default_bounds and start.earlier is None
-    is_plain = start.has_equal_noise and not start.parameters.has_features
+    by_default = "theta" in start.with_default_bounds
+    has_noise = getattr(start.likelihood, "has_noise", False)  # Gaussian, or with tails
+    is_plain = has_noise and not start.parameters.has_features
     of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
     return by_default and is_plain and of_numbers and rows.weights[1].sum() < ROWS_TO_LEARN
 

@@ -6,6 +6,7 @@ from sklearn.utils import check_random_state
 
 from .._parallel import resolved_jobs
 from ..engines.base import Problem, Settings
+from ..engines.few_rows import is_held
 from ..engines.fingerprints import fingerprint
 from ..engines.start import Choices
 from ..engines.variational.inference import inference_for
@@ -43,8 +44,13 @@ def inference_of(estimator, likelihood, n_outputs):
 
 
 def previous_fit(estimator):
-    """Return the earlier fit that the next one starts from, or None."""
-    return estimator._fitted if estimator.warm_start else None
+    """Return the earlier fit that the next one starts from, or None.
+
+    One of rows too few to learn from is none: as a start it would count as learned.
+    """
+    fitted = estimator._fitted if estimator.warm_start else None
+    start = getattr(fitted, "start", None)
+    return None if start is not None and start.earlier is None and is_held(start) else fitted
 
 
 def later_problem(estimator, rows, clock, learns=True):

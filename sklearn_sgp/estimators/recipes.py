@@ -141,9 +141,10 @@ def svgp_regressor(estimator, previous, live_elsewhere=False):
     encode = [merge_repeated_rows, InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
-        return Recipe([engine, *encode, pose], _with_row_noise(estimator, likelihood))
-    learn = LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()
-    return Recipe([engine, *encode, pose, hold_few_rows], [learn])
+        learn = _with_row_noise(estimator, likelihood)
+    else:
+        learn = [LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()]
+    return Recipe([engine, *encode, pose, hold_few_rows], learn)
 
 
 def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
-from ..data.checks import check_n_samples
+from ..data.checks import check_n_samples, refuse_iterator
 from ..data.inputs import InputFormat
 from ..likelihoods._names import regression_likelihood
 from ..predict.distribution import check_levels
@@ -464,6 +464,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         score : float
             The mean over the outputs of their coefficients, each at most 1.
         """
+        refuse_iterator("y", y)
+        refuse_iterator("sample_weight", sample_weight)
         mixed = self._fitted is not None and self._fitted.parameters.mixes_outputs
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)

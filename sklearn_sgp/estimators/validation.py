@@ -11,6 +11,7 @@ from ..data.checks import (
     check_sample_weight,
     check_size,
     check_X_y,
+    refuse_iterator,
     validate_data,
     warn_of_large_weights,
     warn_of_small_weights,
@@ -49,6 +50,7 @@ def checked_rows(estimator, X, y, sample_weight, *, reset, **check_y):
     """
     if issparse(y):
         raise TypeError("y must be a dense array. Got a sparse one: pass y.toarray().")
+    refuse_iterator("y", y)
     X = as_table(X)
     with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):
         return _checked_rows(estimator, X, y, sample_weight, reset, check_y)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._parallel import in_chunks
+from ..data.checks import refuse_iterator
 from .base import Predictor
 from .observations import OWN_MEAN
 from .unforeseen import AveragesUnforeseen
@@ -67,6 +68,7 @@ class Classes(AveragesUnforeseen):
 
     def log_density(self, inputs, y):
         """Return the log probabilities of labels, (n,)."""
+        refuse_iterator("y", y)
         y = column_or_1d(y)
         check_consistent_length(inputs.X, y)
         place = self.targets.positions(y)

@@ -11,6 +11,7 @@ from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import in_chunks
 from ..data.checks import check_array
 from ..data.observed_outputs import log_predictive_density
+from ..data.readable_targets import readable_targets
 from .base import Predictor
 from .between_outputs import log_normal, of_observations
 from .distribution import PredictiveDistribution
@@ -293,7 +294,8 @@ class Observations(AveragesUnforeseen):
         With a resolution it is the log probability of the interval that was rounded, less the log
         of its width. Without one, the lowest target that there may be counts by its probability.
         """
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        with readable_targets(y):
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(inputs.X, y)
         n, targets = len(inputs.X), self.targets
         shape = (n,) if targets.ndim == 1 else (n, targets.n_outputs)
@@ -379,9 +381,10 @@ class MixedObservations(Observations):
                 "resolution must be 0 where outputs mix latent functions (n_latent), since their "
                 f"joint probability has no closed form. Got {resolution!r}: take their densities."
             )
-        y = check_array(
-            y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
-        )
+        with readable_targets(y):
+            y = check_array(
+                y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
+            )
         check_consistent_length(inputs.X, y)
         y = self.targets.columns(y)
         if not self.likelihood.conjugate:

@@ -9,6 +9,7 @@ import pytest
 from failures import assert_unchanged, state_of
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 from slow_variants import slow
 from svgp_regressors import with_entry
@@ -347,3 +348,56 @@ def test_ctrl_c(name, method, count, monkeypatch):
     assert_unchanged(model, before)
     getattr(model, call)(X, y)
     assert_array_equal(model.predict(X), getattr(undisturbed, call)(X, y).predict(X))
+
+
+@pytest.mark.parametrize("name", ["svgp", "classifier"])
+@pytest.mark.parametrize("argument", ["X", "y", "sample_weight"])
+def test_iterators_are_refused_with_a_cure(name, argument):
+    """Reading one would use it up: "float() argument must be ... not 'list_iterator'" before."""
+    estimator, kind = ESTIMATORS[name]
+    data = {"X": X, "y": TARGETS[kind], "sample_weight": np.ones(N)}
+    model = clone(estimator).set_params(max_iter=1, random_state=0).fit(**data)
+    wrong = data | {argument: iter(data[argument])}
+    message = rf"{argument} must be an array.*Got an iterator of type.*pass list\({argument}\)"
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(TypeError, match=message):
+            getattr(clone(model), method)(**wrong)
+    wrong.pop("sample_weight")
+    if argument != "sample_weight":
+        with pytest.raises(TypeError, match=message):
+            model.log_density(**wrong)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        np.array([1, [2]] + [1] * (N - 2), dtype=object),
+        [10**400] * N,
+        np.ones((N, 2)),
+        np.ones(3),
+        np.zeros(N, dtype="M8[D]"),
+    ],
+)
+def test_weights_that_are_no_weights_name_a_cure(weight):
+    """Errors of numpy's said what the matter was, and dates were weights of 1e18."""
+    with pytest.raises(ValueError, match="sample_weight must hold one number for each row"):
+        SVGPRegressor(max_iter=1).fit(X, TARGETS["number"], sample_weight=weight)
+
+
+@pytest.mark.parametrize("wrong", [["a"] * N, [[1.0], [1.0, 2.0]], np.ones((N, 2, 2)), {1, 2}])
+def test_inputs_of_other_dimensions_name_a_cure(wrong):
+    """What numpy says of lists of words, ragged rows and sets names neither X nor its shape."""
+    model = SVGPRegressor(max_iter=1).fit(X, TARGETS["number"])
+    for ask in (model.predict, lambda X: clone(model).fit(X, TARGETS["number"])):
+        with pytest.raises(ValueError, match=r"X must be .*two axes. Got .*: pass an array"):
+            ask(wrong)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, "a"])
+def test_densities_of_odd_targets_name_a_cure(value):
+    """As those of a fit: how many, and what to do."""
+    model = SVGPRegressor(max_iter=1).fit(X, TARGETS["number"])
+    y = TARGETS["number"].astype(object)
+    y[0] = value
+    with pytest.raises(ValueError, match=r"leave such rows out|take a classifier"):
+        model.log_density(X, y)

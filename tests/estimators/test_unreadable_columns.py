@@ -372,7 +372,7 @@ def test_long_names_and_words_are_cut(model):
 def test_rows_that_are_elsewhere(model):
     """Iterators, and tables of sparse columns alone, are refused with what to pass."""
     y = LEVEL > 0.5 if hasattr(model, "predict_proba") else LEVEL
-    with pytest.raises(TypeError, match="a generator: pass list"):
+    with pytest.raises(TypeError, match=r"of type generator.*pass list"):
         clone(model).fit((row for row in LEVEL[:, None]), y)
     for fill in (0.0, np.nan):
         table = pd.DataFrame({"level": pd.arrays.SparseArray(LEVEL, fill_value=fill)})
