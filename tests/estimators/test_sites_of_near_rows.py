@@ -115,6 +115,7 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
     assert_allclose(sites.objective_, plain.objective_, rtol=1e-2)
 
 
+@pytest.mark.quick_cases("vif-probit")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -144,6 +145,7 @@ def test_it_is_as_good_as_independent_rows_given_all_inducing_inputs():
     assert gap > -0.02
 
 
+@pytest.mark.slow
 def test_many_rows_learn_from_groups():
     """More rows than one group holds are learned in rounds, and predict classes well."""
     X, y = labels(700)
@@ -173,6 +175,7 @@ def test_balanced_classes_have_weights_below_one():
     assert balanced.mean() > plain.mean()
 
 
+@pytest.mark.quick_cases("pic")
 @MODELS
 def test_later_batches_end_near_all_rows(model):
     """Sites of a later batch are found given those of earlier rows."""
@@ -229,6 +232,7 @@ def test_log_marginal_likelihood_is_the_objective_at_the_learned_kernel():
         model.log_marginal_likelihood(model.kernel_.theta, X=X, y=y)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs():
     """One job or two learn the same to the last bit."""
     X, y = labels(560)

@@ -55,6 +55,7 @@ def test_few_labels_are_one_group(monkeypatch, table):
     assert [count for count, _ in seen[::2]] == [1] * len(seen[::2])
 
 
+@pytest.mark.slow
 def test_what_more_groups_say_of_labels_is_kept_unless_it_is_clearly_worse(monkeypatch, table):
     """It may seem worse by the standard error; of numbers it must not seem worse at all."""
     turns = 0.1 * (-1.0) ** np.arange(50)
