@@ -26,6 +26,9 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     "kernels.md",
     "guide/regression.md",
     "guide/noise.md",
+    "guide/outputs_and_categories.md",
+    "guide/classes_and_counts.md",
+    "guide/local_structure.md",
 )
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_as_it_stands(page, tmp_path, monkeypatch):

@@ -99,6 +99,7 @@ BAD = {
 }
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor-*", "AnytimeSGPClassifier-words")
 @pytest.mark.parametrize("case", BAD)
 @kinds()
 def test_bad_inputs(toy, kind, case):

@@ -342,6 +342,7 @@ def test_short_fits_compare_levels_with_functions(max_iter):
     assert has_functions == [True, False]
 
 
+@pytest.mark.slow
 def test_a_new_category_of_counts_and_of_classes():
     """It is learned where q(u) is found by iterations, too, and the others stay."""
     rng = np.random.default_rng(0)

@@ -247,7 +247,7 @@ def test_a_given_kernel_that_finds_nothing_is_told_of(kind):
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_noise_is_not_told_of(kind, rng):
     """Labels that neighbours do not explain either leave no warning."""
-    X, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, 200)
+    X, y = rng.uniform(size=(100, 2)), rng.integers(0, 2, 100)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="The fit explains")
         kind(n_inducing=30, random_state=0).fit(X, y)

@@ -68,6 +68,7 @@ def case(request):
     return kind, X, y, complete, model.fit(X, y)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_what_is_missing_is_predicted(case):
     """Better than the mean of each output, and about as well as what was there."""
     _, X, y, complete, model = case
@@ -84,6 +85,7 @@ def test_what_is_missing_is_predicted(case):
     assert_allclose(np.diag(model.output_correlation_), 1.0)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_predictions_agree_with_one_another(case):
     """Moments, covariances, quantiles, distributions, densities and draws are of one model."""
     kind, X, y, _, model = case
@@ -116,6 +118,7 @@ def test_predictions_agree_with_one_another(case):
     assert model.sample_y(X, 5, random_state=0, method="pathwise").shape == (6, 3, 5)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_later_batches_join(case):
     """They are taken, with gaps; a pickle of the result predicts the same."""
     _, X, y, _, model = case

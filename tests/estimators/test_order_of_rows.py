@@ -120,6 +120,7 @@ def test_a_table_of_stations_in_turn(n_stations):
     check_orders("svgp", n_stations, n_rows=24_000, n_inducing=50, most=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [slow(None), KERNEL])
 def test_rows_of_a_first_batch(kernel):
     """Within the first batch of a stream the order of the rows decides nothing but draws."""

@@ -199,19 +199,27 @@ def test_a_first_batch_of_one_class_is_learned_from():
     assert model.score(X, y) > 0.7
 
 
+OF_COUNTS = dict(likelihood="poisson", random_state=0, n_inducing=30, init_size=250, max_iter=6)
+
+
+@pytest.mark.slow
 def test_counts_are_learned():
-    """Poisson counts have near rows, quantiles and draws; several columns are counted apart."""
+    """Poisson counts have near rows, quantiles and draws."""
     X, y = counts(300)
     Xs, ys = counts(300, seed=3)
-    options = dict(random_state=0, n_inducing=30, init_size=250, max_iter=6)
-    model = AnytimeSGPRegressor(likelihood="poisson", **options).fit(X, y)
+    model = AnytimeSGPRegressor(**OF_COUNTS).fit(X, y)
     frequencies = stats.poisson.logpmf(ys, y.mean()).mean()
     assert model.log_density(Xs, ys).mean() > frequencies + 0.3
     low, high = model.predict_quantiles(Xs, [0.05, 0.95]).T
     assert 0.86 < np.mean((low <= ys) & (ys <= high)) < 0.99
     assert (model.sample_y(Xs[:5], random_state=0) >= 0).all()
-    both = AnytimeSGPRegressor(likelihood="poisson", kernel=KERNEL, optimizer=None, **options)
-    X, y = X[:120], y[:120]
+
+
+def test_columns_of_counts_are_learned_apart():
+    """Several columns of Poisson counts have near rows, first and later."""
+    X, y = counts(120)
+    Xs, ys = counts(300, seed=3)
+    both = AnytimeSGPRegressor(kernel=KERNEL, optimizer=None, **OF_COUNTS)
     both.fit(X, np.column_stack([y, y[::-1]]))
     assert both.predict(Xs).shape == (300, 2)
     first = clone(both).fit(X, y)

@@ -302,6 +302,7 @@ def test_bands_that_hold_too_few_are_told(seed):
     assert max(model._fitted.state.watch.held) <= 1.0
 
 
+@pytest.mark.slow
 def test_bands_that_hold_enough_are_not_told():
     """Differences of a random walk are noise, of which nothing is said."""
     y = np.random.default_rng(0).normal(size=600)

@@ -114,6 +114,7 @@ def test_rows_in_random_order_are_not_asked(monkeypatch):
         model.partial_fit(time[k : k + 40], rng.normal(size=40))
 
 
+@pytest.mark.slow
 def test_a_walk_beside_a_function_of_another_column():
     """The function is kept where the level goes on, whichever column is time."""
     rng = np.random.default_rng(3)

@@ -256,6 +256,7 @@ def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     assert 0.0 < auto.mean_share_ < 1.0
 
 
+@pytest.mark.slow
 def test_the_other_mean_of_many_rows_has_the_near_rows_of_the_fit(monkeypatch):
     """They are not searched for again where the kernel is the same; targets are in their units."""
     made, searches, held = [], [], []

@@ -114,6 +114,7 @@ TINY = {name: CASES[name] for name in ("svgp", "outputs", "mixed outputs", "vif"
 TINY |= {name: CASES[name] for name in ("stream", "mixed stream")}
 
 
+@pytest.mark.quick_cases("*-weights")
 @pytest.mark.filterwarnings("ignore:y should vary")
 @pytest.mark.parametrize("weight", [None, RNG.uniform(0.2, 2.0, 300)], ids=["", "weights"])
 @pytest.mark.parametrize("name", TINY)
