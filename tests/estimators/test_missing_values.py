@@ -185,6 +185,7 @@ def test_kinds_of_tables(kind, tmp_path):
     assert_allclose(model.fit(table, Y).predict(table), expected, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 def test_categories_and_holes():
     """A table may have categories, some of them missing, and numbers that are missing."""
     groups = np.array(["a", "b", None], dtype=object)[np.arange(N) % 3]

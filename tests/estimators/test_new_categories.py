@@ -99,6 +99,7 @@ def test_given_kernels_are_taken_at_their_word(data):
     assert cov[0, 0] < 0.6 * of_a_draw(model.predict(at(0.3, np.arange(COUNT))))
 
 
+@pytest.mark.slow
 def test_known_categories_stay_as_they_are(data):
     """Pickles and later batches of new categories keep the band, and learn the new level."""
     X, y = data

@@ -132,6 +132,7 @@ def test_a_walk_beside_a_function_of_another_column():
     assert np.sqrt(np.mean((told - 3.0 * np.sin(grid)) ** 2)) < 1.5
 
 
+@pytest.mark.slow
 def test_a_walk_goes_on_after_a_restart_and_with_late_rows():
     """A saved stream has the same answers, and rows that come late are learned from."""
     *_, model = one_batch_ahead(walk, 5, 5)

@@ -121,6 +121,7 @@ def test_a_temperature_changes_predictions_only():
     assert_allclose(cold.predict_proba(X[:20]), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_learned_temperature_stays():
     """With the model: in pickles and clones of the likelihood, and for later batches."""
     X, y = spots()

@@ -236,6 +236,7 @@ def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(mo
     assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     """It is learned first, as without a likelihood that is chosen, and kernels are tried once."""
     posed, fit = [], solver.fit

@@ -37,6 +37,7 @@ def ascents(monkeypatch, table, **settings):
     return seen
 
 
+@pytest.mark.slow
 def test_starts_learn_from_few_groups_and_the_best_from_all(monkeypatch, table):
     """Each ascent is scored once, and a round is not preceded by another score of the same."""
     seen = ascents(monkeypatch, table)
