@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import threadpoolctl
+from slow_variants import mark_slow_cases
 from threadpoolctl import threadpool_info, threadpool_limits
 
 try:
@@ -11,6 +12,22 @@ except ImportError:  # the oldest supported versions are tested without it
     pass
 else:
     matplotlib.use("Agg")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Give each process of `-n` neighbouring tests: they share fitted models."""
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem():
+    """Leave the cases that a test function calls slow to `pytest -m slow`."""
+    items = yield
+    if isinstance(items, list) and items:
+        mark_slow_cases(items)
+    return items
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -186,6 +186,23 @@ def begun_with_batches(model, X, y):
         model.partial_fit(*((X[part],) if y is None else (X[part], y[part])), **more)
 
 
+@pytest.mark.quick_cases(
+    "svgp",
+    "svgp-auto",
+    "svgp-mixed-sites",
+    "svgp-categories",
+    "anytime",
+    "anytime-pic",
+    "anytime-warped",
+    "anytime-exact",
+    "streaming",
+    "streaming-student",
+    "streaming-mixed",
+    "svgp-3-classes",
+    "anytime-3-classes",
+    "streaming-2-classes",
+    "gplvm",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_below_calls_an_estimator(structure, case):
     """A fit, later batches and all predictions only call downwards, but for the progress."""

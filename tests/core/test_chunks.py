@@ -31,6 +31,7 @@ def test_rows_come_back_in_order(n_rows):
     assert in_chunks(lengths, rows).max() == min(n_rows, PREDICT_CHUNK)
 
 
+@pytest.mark.quick_cases("threading")
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_change_nothing(backend):
     """Two threads or two processes give what one worker gives."""

@@ -371,6 +371,7 @@ def all_blocks():
     return results
 
 
+@pytest.mark.quick_cases("0")
 @pytest.mark.parametrize("level", ["0", "1"])
 def test_instruction_sets_agree(level, tmp_path):
     """Lower instruction sets give the same numbers, to rounding, as the best this machine has."""

@@ -18,6 +18,18 @@ PAGES = sorted(
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+@pytest.mark.slow_cases(
+    "guide/forecasts.md",
+    "guide/large_data.md",
+    "guide/latent_variables.md",
+    "guide/dates.md",
+    "kernels.md",
+    "guide/regression.md",
+    "guide/noise.md",
+    "guide/outputs_and_categories.md",
+    "guide/classes_and_counts.md",
+    "guide/local_structure.md",
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_as_it_stands(page, tmp_path, monkeypatch):
     """From top to bottom in one namespace, as a reader who copies it would run it."""

@@ -103,6 +103,7 @@ def test_a_second_fit_takes_steps_of_the_size_of_weights(monkeypatch):
     assert_allclose((theta - near[:, 0])[weights], 3.0 * size[weights])
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_not_certain(kind, ridges, monkeypatch):
     """Variances are larger by (n + p) / (n - p), and means and objective stay."""
@@ -118,6 +119,7 @@ def test_weights_are_not_certain(kind, ridges, monkeypatch):
     assert_allclose((after / before) ** 2, (150 + 6) / (150 - 6), rtol=1e-4)
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_warm_start_with_fewer_rows_than_weights(kind):
     X, y = table(ridge)
@@ -126,6 +128,7 @@ def test_a_warm_start_with_fewer_rows_than_weights(kind):
     assert np.isfinite(model.predict(X[:9], return_std=True)).all()
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_warm_starts_give_room_once(kind):
     """Variances grew with each fit of a few iterations."""
@@ -166,6 +169,7 @@ def test_noise_is_no_direction():
     assert error(model, of_columns) < 0.75
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_keeps_columns_is_the_same_to_the_last_bit(kind, columns_only, monkeypatch):
     X, y = table(of_columns)
@@ -186,6 +190,7 @@ def test_a_given_kernel_is_left_alone(kind, monkeypatch):
     assert not asked
 
 
+@pytest.mark.quick_cases("1000000.0")
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_units_of_columns_change_nothing(unit, ridges):
     X, y = table(ridge)
@@ -221,6 +226,7 @@ def test_the_kernel_serves_as_others_do(kind, ridges):
     assert error(model, ridge) < 0.1
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor-ends0")
 @pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), slow(KeyboardInterrupt())])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_fit_outlives_the_second_one(kind, ends, monkeypatch, columns_only):
@@ -265,6 +271,7 @@ def test_warped_targets_and_their_plain_mean_have_directions():
     assert min(one["score"] for one in model.choices_ if one["choice"] == "distribution") > 0.0
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_warm_start_sees_columns_that_vary_since(kind):
     X, y = table(ridge)
@@ -276,6 +283,7 @@ def test_a_warm_start_sees_columns_that_vary_since(kind):
     assert directions is None or directions.shape[1] == 7
 
 
+@pytest.mark.slow
 def test_outputs_that_share_a_kernel(monkeypatch):
     """There is as much room as for weights that twice as many targets have told."""
     X, y = table(ridge)
@@ -297,6 +305,7 @@ def test_later_rows_join_what_has_room(kind, ridges):
     assert error(model, ridge) < 0.1
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_amid_the_room_keeps_what_was_learned(kind, monkeypatch):
     def interrupted(*_):

@@ -31,6 +31,7 @@ def counts(overdispersed, n=600):
     return X, rng.poisson(rate * (rng.gamma(5.0, 0.2, n) if overdispersed else 1.0)).astype(float)
 
 
+@pytest.mark.quick_cases("variational")
 @EVERYWHERE
 def test_counts_that_vary_more_are_told(where):
     """Where Poisson's bands hold too few counts a warning says how many, and what to take."""
@@ -38,6 +39,7 @@ def test_counts_that_vary_more_are_told(where):
         ESTIMATORS[where](likelihood="poisson").fit(*counts(True))
 
 
+@pytest.mark.quick_cases("*-variational")
 @EVERYWHERE
 @pytest.mark.parametrize(
     ("likelihood", "overdispersed"), [("poisson", False), ("negative_binomial", True)]

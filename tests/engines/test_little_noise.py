@@ -28,6 +28,7 @@ MODELS = {
 }
 
 
+@pytest.mark.quick_cases("1e-06-*")
 @pytest.mark.filterwarnings("ignore:The optimal value found for dimension")  # lines say all
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("noise_variance", [1e-6, 1e-3])

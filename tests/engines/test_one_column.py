@@ -31,6 +31,7 @@ def error(model, n_columns, periods, n_outputs=1):
     return np.sqrt(np.mean((model.predict(T) - f) ** 2)) / f.std()
 
 
+@pytest.mark.quick_cases("case0-SVGPRegressor", "case1-AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", [(150, 8, 4), (150, 8, 10), (200, 16, 6)])
 def test_fast_waves_along_one_of_many_columns(kind, case):
@@ -94,6 +95,7 @@ def waves_of_two(n, n_columns, periods, product, seed=0, noise=0.1):
     return X, f + noise * rng.standard_normal(n), f
 
 
+@pytest.mark.quick_cases("False-case0-AnytimeSGPRegressor")
 @pytest.mark.parametrize(
     "kind", [AnytimeSGPRegressor, pytest.param(SVGPRegressor, marks=pytest.mark.slow)]
 )
@@ -114,6 +116,7 @@ def test_pairs_of_noise_are_none():
         assert max(each) < 6.0 / np.sqrt(120)
 
 
+@pytest.mark.quick_cases("SVGPRegressor-ends1", "AnytimeSGPRegressor-ends0")
 @pytest.mark.filterwarnings("ignore")  # of a fit that explains nothing
 @pytest.mark.parametrize("ends", [NotPositiveDefiniteError("lost"), KeyboardInterrupt()])
 @pytest.mark.parametrize("kind", KINDS)

@@ -277,6 +277,7 @@ def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
     assert all(len(of_one) > 1 and len(set(of_one)) == 1 for of_one in seeds)
 
 
+@pytest.mark.quick_cases("estimator0-balanced")
 @pytest.mark.parametrize(
     ("estimator", "class_weight"),
     [

@@ -62,6 +62,7 @@ def test_the_default_with_blocks_is_pic(data):
     assert (model.predict(X_test) == named.predict(X_test)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:max_iter=")
 def test_it_is_ahead_of_boosting_on_steps_and_waves(data, default):
     """In error and density, with intervals that cover what they say."""

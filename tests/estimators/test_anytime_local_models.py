@@ -269,6 +269,7 @@ def test_a_mixture_of_chains_of_order_0_is_pic(data):
     assert_allclose(mixed.predict(Xs), pic.predict(Xs), rtol=1e-8)
 
 
+@pytest.mark.quick_cases("auto", "adam")
 @pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])
 def test_mixtures_learn(data, optimizer):
     """Kernel and noise are learned with every optimizer, and raise the evidence."""

@@ -257,6 +257,9 @@ ODD_NUMBERS = {
 }
 
 
+@pytest.mark.slow_cases(
+    "vif, classes-first batch", "pic-first batch", "svgp, counts-first batch", "stream-first batch"
+)
 @pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # tiny ones are told of
 @pytest.mark.filterwarnings("ignore:Numbers of a column of X should be of one size")
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # a stream tells what is another world
@@ -326,6 +329,7 @@ class Interrupted(RBF):
 
 
 # a later batch of independent rows takes few evaluations
+@pytest.mark.quick_cases("*-fit-1", "*-first batch-5", "*-later batch-1")
 @pytest.mark.parametrize(
     ("method", "count"),
     [("fit", 1), ("fit", 5), ("first batch", 1), ("first batch", 5), ("later batch", 1)],

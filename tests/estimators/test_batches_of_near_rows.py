@@ -35,6 +35,7 @@ def error(model, T):
     return np.sqrt(np.mean((model.predict(T) - truth(T)) ** 2))
 
 
+@pytest.mark.quick_cases("ends0-pic")
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
 @pytest.mark.parametrize(
     "ends",

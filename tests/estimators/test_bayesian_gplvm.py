@@ -60,6 +60,7 @@ def test_missing_values_come_back_with_their_errors(fitted):
     assert 0.8 < inside.mean() < 0.98
 
 
+@pytest.mark.quick_cases("complete")
 @pytest.mark.parametrize("learned_with", ["complete", "incomplete"])
 def test_intervals_of_new_rows_hold_what_they_should(learned_with):
     """90 % intervals of new rows hold 90 %, whether the table they were learned from has gaps."""
@@ -193,6 +194,7 @@ def test_the_objective_of_a_batch_stands_for_all_rows():
     assert model.objectives_[-1] == model.objective_
 
 
+@pytest.mark.quick_cases("columns-kernel2", "shared-kernel0", "columns-kernel1")
 @pytest.mark.parametrize(
     "kernel", [RBF(1.5), ConstantKernel() * RBF([1.0, 1.0]) + WhiteKernel(0.1), DotProduct()]
 )

@@ -43,6 +43,7 @@ def table(kind):
     return X, 1e3 * (np.sin(2.0 * X[:, 0]) + X[:, 1] + noise * rng.standard_normal(90))
 
 
+@pytest.mark.quick_cases("*-noisy-smooth", "*-noise-free-rough")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", ["noise-free", "noisy", slow("repeated")])
 @pytest.mark.parametrize("number", slow_but(range(N_QUICK), range(len(WATCHED))))
@@ -95,6 +96,7 @@ def test_objective_evidence_and_predictions_are_of_one_model():
 
 
 # three classes are predicted too surely: of 3,000 new rows 84% are told and 75% are right
+@pytest.mark.quick_cases("probit-2")
 @pytest.mark.filterwarnings("ignore:Probabilities should be as large")
 @pytest.mark.parametrize(
     ("likelihood", "n_classes"), [("probit", 2), ("softmax", 3), slow("softmax", 2)]

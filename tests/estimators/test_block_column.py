@@ -99,6 +99,7 @@ BAD = {
 }
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor-*", "AnytimeSGPClassifier-words")
 @pytest.mark.parametrize("case", BAD)
 @kinds()
 def test_bad_inputs(toy, kind, case):
@@ -146,6 +147,7 @@ def test_vif_finds_near_rows_itself(toy, kind):
 # scikit-learn
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @kinds()
 def test_pipelines_carry_the_column(frame, kind):
     """A transformer of the other columns lets labels through, by place or by name."""
@@ -166,6 +168,7 @@ def test_pipelines_carry_the_column(frame, kind):
         assert pipeline.score(X, y) == alone.score(scaled, y)
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor")
 @kinds()
 def test_searches_and_cross_validation(toy, kind):
     """Labels of the rows of a fold are theirs; a fold may hold all rows of a label."""

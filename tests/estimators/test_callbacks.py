@@ -43,6 +43,7 @@ def scores_of(model, X, y, scoring, **arguments):
     return {name: np.array([row[name] for row in steps]) for name in scoring}
 
 
+@pytest.mark.quick_cases("2-*")
 @pytest.mark.parametrize("optimizer", ["auto", "adam"])
 @pytest.mark.parametrize(
     "n_classes, likelihood", [(2, "auto"), slow(2, "logit"), slow(2, "softmax"), (3, "auto")]
@@ -66,6 +67,7 @@ def test_classifiers_are_scored(places, rng, n_classes, likelihood, optimizer):
     assert (scores["log_p"] > -np.log(n_classes)).all()
 
 
+@pytest.mark.quick_cases("options1-2", "options2-2")
 @pytest.mark.parametrize("n_classes", [2, slow(3)])
 @pytest.mark.parametrize(
     "options", [{}, {"model": "fitc"}, {"model": "pic", "optimizer": "adam", "block_size": 100}]
@@ -81,6 +83,7 @@ def test_classes_in_blocks_are_scored(places, rng, n_classes, options):
     assert (scores["log_p"] > -1.0).all()
 
 
+@pytest.mark.quick_cases("poisson-auto")
 @pytest.mark.parametrize("optimizer", ["auto", slow("lbfgs"), slow("adam")])
 @pytest.mark.parametrize("likelihood", ["poisson", slow("student_t"), StudentT(df=None)], ids=str)
 def test_other_noise_is_scored(places, rng, likelihood, optimizer):
@@ -141,6 +144,7 @@ def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng)
         assert_allclose(snapshot.predict(X), frozen.predict(X), rtol=2e-3)
 
 
+@pytest.mark.quick_cases("vfe-anytime", "fitc-anytime")
 @pytest.mark.parametrize("solver", [slow("exact"), "anytime"])
 @pytest.mark.parametrize("model", ["pic", slow("pitc"), "fitc", "vfe"])
 def test_labelled_blocks_are_scored(wave, model, solver):
@@ -165,6 +169,7 @@ def test_labelled_blocks_are_scored(wave, model, solver):
     assert np.isfinite(scores["r2"]).all()
 
 
+@pytest.mark.quick_cases("regressor", "student_t", "poisson", "two")
 @pytest.mark.parametrize("name", ["regressor", "student_t", "poisson", "two", "three"])
 def test_streams_are_scored_after_every_batch(places, rng, name):
     """The estimator that a callback sees after a batch has learned from the batches so far."""

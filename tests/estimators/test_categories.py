@@ -55,6 +55,7 @@ def fitted(estimator, X, y, **parameters):
     return clone(estimator).set_params(random_state=0, **parameters).fit(X, targets(estimator, y))
 
 
+@pytest.mark.slow_cases("StreamingSGPClassifier-")
 @each_estimator
 @pytest.mark.filterwarnings("ignore:max_iter")
 def test_a_kernel_over_categories_learns(estimator, data):
@@ -97,6 +98,9 @@ def test_numbers_are_categories_too(estimator, dtype):
     assert_allclose(*deviations, rtol=1e-3)
 
 
+@pytest.mark.slow_cases(
+    "AnytimeSGPRegressor-auto", "StreamingSGPClassifier-", "AnytimeSGPClassifier-auto"
+)
 @each_estimator
 @pytest.mark.filterwarnings("ignore:max_iter")
 def test_strings_are_categories(estimator, data):
@@ -304,6 +308,7 @@ def test_other_noise(data, likelihood):
     assert model.score(X[X[:, 1] != 2], y[X[:, 1] != 2]) > 0.9
 
 
+@pytest.mark.slow
 def test_noise_that_varies_beside_a_chosen_kernel(data):
     """The noise goes on from the kernel that was chosen, not from the first one."""
     X, y = data
@@ -334,6 +339,7 @@ def test_codes_in_single_precision(data):
     assert_allclose(single, model.fit(X, y).predict(X), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_categories_that_say_nothing_cost_nothing():
     """Log densities of new rows are those of a fit without the column, and so is the noise."""
     rng = np.random.default_rng(0)

@@ -209,6 +209,7 @@ def test_functions_are_drawn_at_values(data):
     assert_allclose(np.cov(drawn), cov, atol=0.1 * cov.max())
 
 
+@pytest.mark.quick_cases("{}")
 @pytest.mark.parametrize("options", [{}, {"optimizer": None}, {"n_latent": 1}], ids=str)
 def test_a_new_category_where_there_are_all_inducing_inputs(data, options):
     """It gets its share of them, and what is known of the other categories stays."""
@@ -255,6 +256,7 @@ def test_more_new_categories_than_inducing_inputs():
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.quick_cases("SVGPRegressor-float32", "StreamingSGPRegressor-float32")
 @pytest.mark.parametrize("dtype", [np.float32, slow(np.float64)])
 @pytest.mark.parametrize("estimator", [SVGPRegressor, StreamingSGPRegressor, AnytimeSGPRegressor])
 def test_arrays_of_numbers_are_read_not_copied(data, estimator, dtype, tmp_path):
@@ -340,6 +342,7 @@ def test_short_fits_compare_levels_with_functions(max_iter):
     assert has_functions == [True, False]
 
 
+@pytest.mark.slow
 def test_a_new_category_of_counts_and_of_classes():
     """It is learned where q(u) is found by iterations, too, and the others stay."""
     rng = np.random.default_rng(0)

@@ -115,6 +115,7 @@ def test_exchanged_labels_exchange_probabilities(rare, likelihood):
     assert_allclose(one.predict_proba(X), other.predict_proba(X)[:, ::-1], rtol=1e-8)
 
 
+@pytest.mark.quick_cases("Logit", "Softmax")
 @KINDS
 def test_decisions_agree_with_predictions(rare, kind):
     """The sign of the decision function of two classes says the predicted class."""

@@ -35,6 +35,7 @@ def few_of_many(n, seed):
     return np.hstack([X, group]), y
 
 
+@pytest.mark.quick_cases("2-0.82-StreamingSGPClassifier")
 @FAST
 @pytest.mark.parametrize("kind", DEFAULTS)
 @pytest.mark.parametrize(("n_classes", "least"), [(2, 0.82), slow(3, 0.74)])
@@ -95,6 +96,7 @@ def test_two_classes_of_more_rows_than_a_group_have_sites():
     assert found > before
 
 
+@pytest.mark.slow
 @FAST
 def test_sites_that_a_bound_leaves_far_behind_are_not_learned(monkeypatch):
     """Their kernel is looked at, and regressions stay: learning takes most of the time."""
@@ -216,6 +218,7 @@ UNITS += [slow(kind(), 2) for kind in DEFAULTS[:2]] + [slow(kind(), 3) for kind 
 UNITS += [slow(SVGPClassifier(likelihood="softmax"), 2), slow(AnytimeSGPClassifier(model="vfe"), 2)]
 
 
+@pytest.mark.quick_cases("model1-2")
 @FAST
 @pytest.mark.parametrize(("model", "n_classes"), UNITS)
 def test_units_of_columns_change_no_probability(model, n_classes):
@@ -240,10 +243,11 @@ def test_a_given_kernel_that_finds_nothing_is_told_of(kind):
         kind(5.0 * RBF(3.0, "fixed"), n_inducing=20, random_state=0, max_iter=60).fit(X, y)
 
 
+@pytest.mark.quick_cases("AnytimeSGPClassifier")
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_noise_is_not_told_of(kind, rng):
     """Labels that neighbours do not explain either leave no warning."""
-    X, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, 200)
+    X, y = rng.uniform(size=(100, 2)), rng.integers(0, 2, 100)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="The fit explains")
         kind(n_inducing=30, random_state=0).fit(X, y)

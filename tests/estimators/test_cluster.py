@@ -41,6 +41,7 @@ def on_cluster(client, function, *args, **kwargs):
     return result, [task["key"] for task in stream.data if task["status"] == "OK"]
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize(
     ("estimator", "predicts_by"),
     [
@@ -75,6 +76,7 @@ def test_a_cluster_gives_the_same(rng, client, estimator, predicts_by):
     assert_allclose(remote.objective_, objective, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_classes"),
     [

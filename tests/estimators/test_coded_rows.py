@@ -92,6 +92,7 @@ def words(X):
     return np.column_stack([X[:, 0].astype(object), WORDS[codes(X)[:, 1].astype(int)]])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:max_iter")
 @pytest.mark.parametrize("name", slow_but(["svgp"], REGRESSORS))
 def test_later_batches_with_noise_of_their_own(name):
@@ -129,6 +130,7 @@ def test_asking_for_an_evidence_teaches_no_category():
     assert model._format.codes is before
 
 
+@pytest.mark.quick_cases("svgp", "classes")
 @pytest.mark.filterwarnings("ignore:max_iter")
 @pytest.mark.parametrize(
     "name", slow_but(["svgp", "stream", "classes"], [*REGRESSORS, *CLASSIFIERS])
@@ -171,6 +173,7 @@ def test_inputs_too_far_away():
         model.fit(np.tile(X, (14, 1)), np.tile(y, 14))
 
 
+@pytest.mark.quick_cases("options1")
 @pytest.mark.filterwarnings("ignore:max_iter")
 @pytest.mark.parametrize("options", [{"model": "vif"}, {"model": "lma", "optimizer": "lbfgs"}])
 def test_categories_without_inducing_inputs(options):

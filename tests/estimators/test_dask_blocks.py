@@ -99,6 +99,7 @@ def test_a_task_has_the_blocks_of_its_rows(rng, visits, factorised, labelled, kn
     assert_allclose(std, expected[1], rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", slow("auto")])
 def test_noise_of_each_row(rng, likelihood):
     """Predictors with more around them are divided, too, and all that they say is the same."""
@@ -111,6 +112,7 @@ def test_noise_of_each_row(rng, likelihood):
         assert_allclose(lazily, getattr(model, name)(X), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.quick_cases("3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classes_in_blocks(rng, visits, n_classes):
     """So are blocks of a classifier, whose factors classes share."""

@@ -48,6 +48,7 @@ def assert_same_model(got, expected, X, rtol=1e-8):
     assert got.n_iter_ == expected.n_iter_
 
 
+@pytest.mark.slow_cases("student_t-True")
 @pytest.mark.parametrize("weighted", [slow(False), True])
 @pytest.mark.parametrize(
     "parameters",
@@ -128,6 +129,7 @@ def test_few_rows_are_merged(rng):
     assert_array_equal(one.predict(X), other.predict(X))
 
 
+@pytest.mark.quick_cases("parameters1-2")
 @pytest.mark.parametrize(
     ("parameters", "n_classes"),
     [
@@ -244,6 +246,7 @@ def test_likelihoods_that_chunks_do_not_have(data):
         regressor(likelihood="censored").fit(chunks, counts)
 
 
+@pytest.mark.quick_cases("poisson-1", "svgp-1")
 @pytest.mark.parametrize("columns", [1, slow(2)])
 @pytest.mark.parametrize(
     "model",
@@ -280,6 +283,7 @@ def test_predictions_are_lazy(data, model, columns):
         model.predict(chunks, return_cov=True)
 
 
+@pytest.mark.quick_cases("model0-3")
 @pytest.mark.parametrize(
     ("model", "n_classes"),
     [

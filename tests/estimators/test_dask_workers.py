@@ -98,6 +98,7 @@ def predicted(model, X):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
+@pytest.mark.slow_cases("regressor")
 @pytest.mark.parametrize("name", models())
 def test_workers_do_the_work(client, name):
     """Each partition is read and summed up in another process; predictions are made there, too."""
@@ -130,6 +131,7 @@ def test_rows_of_a_block_come_together(client):
     assert_allclose(mean, model.fit(*here).predict(here[0]), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.quick_cases("pitc")
 @pytest.mark.parametrize("model", ["pitc", "pic"])
 def test_workers_have_the_blocks(client, model):
     """Blocks with labels are summed up where their partition is, and predict there."""

@@ -96,6 +96,7 @@ def test_arrays_after_frames_are_told(model, frame):
         predict(frame.to_numpy()[:, :2])
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier(*")
 @pytest.mark.parametrize("model", [*REGRESSORS, *CLASSIFIERS], ids=lambda model: repr(model)[:45])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_tables_of_pyarrow_are_those_of_pandas(model, frame):

@@ -112,6 +112,7 @@ def test_directions_are_learned(kind):
     assert_allclose(again.predict(X_new), model.predict(X_new))
 
 
+@pytest.mark.quick_cases("SVGPClassifier")
 @pytest.mark.parametrize(
     "kind", [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier], ids=lambda k: k.__name__
 )

@@ -65,6 +65,7 @@ def test_rates_that_cannot_be_held(inputs, counts, more):
     assert not hasattr(model, "kernel_")
 
 
+@pytest.mark.quick_cases("*-None", "probit-auto")
 @pytest.mark.parametrize("optimizer", [None, "auto"])
 @pytest.mark.parametrize("likelihood", ["probit", slow("logit"), "softmax"])
 def test_classes_under_a_wide_prior(inputs, likelihood, optimizer):

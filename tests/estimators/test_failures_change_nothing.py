@@ -27,6 +27,9 @@ STAGES = {
 }
 
 
+@pytest.mark.quick_cases(
+    "fit-*-KeyboardInterrupt", "partial_fit-*-ValueError", "*-store-MemoryError"
+)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

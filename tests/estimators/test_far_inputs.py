@@ -32,6 +32,7 @@ def made(make, **options):
     return make(n_inducing=25, n_jobs=1, random_state=0, **options)
 
 
+@pytest.mark.quick_cases("*-1-100.0", "*-6--9999.0")
 @pytest.mark.parametrize("size", [100.0, -9999.0])
 @pytest.mark.parametrize("n_far", [1, 6])
 @pytest.mark.parametrize("make", REGRESSORS)
@@ -43,6 +44,7 @@ def test_far_inputs_hide_no_function(make, n_far, size):
     assert np.sqrt(np.mean(error**2)) < 0.1  # 0.6 and more where it is the unit of the column
 
 
+@pytest.mark.quick_cases("AnytimeSGPClassifier")
 @pytest.mark.parametrize("make", CLASSIFIERS)
 def test_far_inputs_hide_no_classes(make):
     """Nor is a classifier blind to what the other rows say."""
@@ -61,6 +63,7 @@ def test_inputs_too_far_are_told_of(make):
         made(make, max_iter=10).fit(far, Y[:60])
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier")
 @pytest.mark.parametrize("make", [*REGRESSORS, *CLASSIFIERS])
 def test_inputs_whose_squares_are_zero(make):
     """Columns of 1e-200 and 1e-300 are learned from as those of 1."""

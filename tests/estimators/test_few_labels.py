@@ -31,6 +31,7 @@ def gain(estimator, n, distance, seed):
     return np.mean(np.log(p[np.arange(100), new]) - np.log(plain[new]))
 
 
+@pytest.mark.quick_cases("*-SVGPClassifier", "*-StreamingSGPClassifier")
 @EVERY
 @pytest.mark.parametrize("n", [3, slow(8)])
 def test_labels_that_have_nothing_to_do_with_X(estimator, n):
@@ -47,6 +48,7 @@ def test_no_structure_in_more_rows(n):
     assert np.mean(np.log(p) @ [0.6, 0.4]) > np.log([0.6, 0.4]) @ [0.6, 0.4] - 0.03
 
 
+@pytest.mark.quick_cases("SVGPClassifier")
 @EVERY
 def test_labels_of_two_clusters(estimator):
     """Sixteen rows of clusters say where new ones belong."""
@@ -61,6 +63,7 @@ def test_one_class_of_three(estimator):
     assert_allclose(model.predict_proba([[1.0, 2.0], [9.0, 9.0]]), [[0.2, 0.6, 0.2]] * 2)
 
 
+@pytest.mark.quick_cases("SVGPClassifier", "StreamingSGPClassifier")
 @EVERY
 def test_decisions_and_choices(estimator, rng):
     """What is told is consistent; what was given, and more rows, are left as they are."""
@@ -76,6 +79,7 @@ def test_decisions_and_choices(estimator, rng):
         assert all(one["choice"] != NAME for one in model.choices_)
 
 
+@pytest.mark.quick_cases("SVGPClassifier")
 @pytest.mark.parametrize("estimator", [SVGPClassifier, AnytimeSGPClassifier])
 def test_later_batches_outweigh_frequencies(estimator, rng):
     """The share of frequencies is that of the first rows, and counts go on."""
@@ -88,6 +92,7 @@ def test_later_batches_outweigh_frequencies(estimator, rng):
     assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
 
 
+@pytest.mark.quick_cases("SVGPClassifier")
 @EVERY
 def test_no_structure_in_many_columns(estimator):
     """Probabilities were 0.03 to 0.1 nats a row worse than frequencies."""
@@ -133,6 +138,7 @@ def test_a_first_batch_of_one_class(rng):
     assert np.mean(model.log_density(X[400:], y[400:])) > -0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [SVGPClassifier, StreamingSGPClassifier])
 def test_no_structure_in_categories(estimator):
     """Functions of categories explain labels of a hundred rows, whatever they are."""
@@ -220,6 +226,7 @@ class Watch:
 STAGE = "labels that are left out"
 
 
+@pytest.mark.quick_cases("True-SVGPClassifier", "True-AnytimeSGPClassifier")
 @ALONE
 @pytest.mark.parametrize("ends", [False, True])
 def test_callbacks_see_fits_of_some_rows(estimator, ends, clusters, monkeypatch, capsys):
@@ -252,6 +259,7 @@ def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
     assert not model.__sklearn_is_fitted__()
 
 
+@pytest.mark.quick_cases("4.9-0")
 @pytest.mark.parametrize(("left", "asked"), [(4.9, 0), (5.1, 5)])
 def test_labels_are_left_out_in_time_alone(left, asked, monkeypatch, rng):
     """Five fits of most rows are begun where so many times the time of the first one is left."""

@@ -25,6 +25,9 @@ def draws(n, count):
         yield X[:n], y[:n], X[n:], y[n:]
 
 
+@pytest.mark.quick_cases(
+    "1-*", "3-SVGPRegressor", "5-StreamingSGPRegressor", "2-AnytimeSGPRegressor"
+)
 @EVERY
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_bands_of_few_rows(estimator, n):

@@ -66,6 +66,7 @@ def answers(estimator, X, y, far):
     return found
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier(*")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *map(slow, VARIANTS)], ids=name_of)
 def test_what_numpy_does_about_errors_changes_nothing(estimator, rng):

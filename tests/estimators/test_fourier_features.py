@@ -99,6 +99,7 @@ def test_drawn_functions_have_the_posterior_moments():
     assert_allclose(np.cov(draws), covariance, atol=0.05 * covariance.max())
 
 
+@pytest.mark.slow
 def test_many_features_are_the_exact_process():
     """With 1,600 features the posterior is that of the exact process; with 16 it is less so."""
     (X, y), (new, _) = data(), data(50, 1)

@@ -40,6 +40,7 @@ def rows(n=N, missing=0.1):
     return Y
 
 
+@pytest.mark.quick_cases("size0-0.0")
 @pytest.mark.parametrize("missing", [0.0, pytest.param(0.1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", [{}, {"init_size": 80, "batch_size": 50}, {"optimizer": "adam"}])
 def test_a_fit_ends_in_time(clock, missing, size):

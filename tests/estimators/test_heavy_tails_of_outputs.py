@@ -70,6 +70,7 @@ def assert_same_answers(both, alone, close):
     assert_allclose(both.log_density(X_TEST, new), total, **close)
 
 
+@pytest.mark.slow_cases("vif-False", "lma-False")
 @pytest.mark.parametrize(
     ("model", "varies"),
     [*((one, False) for one in MODELS), ("fitc", True)]
@@ -107,6 +108,7 @@ def turns(K, y, noise, df):
     return mean, gaussian + (each + 0.5 * tau * squares).sum()
 
 
+@pytest.mark.quick_cases("vfe")
 @pytest.mark.parametrize("model", slow_but(["vfe", "vif"], ["vfe", "fitc", "pic", "vif"]))
 def test_the_bound_is_that_of_a_tau_for_each_row_and_output(model, six_rounds, monkeypatch):
     """Of the exact process: function and objective are those of a dense ascent, by output."""
@@ -120,6 +122,7 @@ def test_the_bound_is_that_of_a_tau_for_each_row_and_output(model, six_rounds, m
     assert_allclose(found.objective_, sum(bounds), atol=2e-3)
 
 
+@pytest.mark.slow_cases("vif-likelihood6", "lma-likelihood5")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -139,6 +142,7 @@ def test_an_error_of_one_output_says_nothing_of_the_other(model, likelihood, six
     assert np.abs(after.predict(X_TEST)[:, 1] - np.cos(X_TEST[:, 0])).max() < 0.4
 
 
+@pytest.mark.quick_cases("svgp-likelihood0", "fitc-likelihood1")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [*((one, StudentT(None)) for one in KINDS), slow("fitc", "heteroscedastic_student_t")],
@@ -170,6 +174,7 @@ def test_draws_are_those_of_the_bands(model):
     assert_allclose(below.mean(axis=0), np.broadcast_to(levels, (2, 2, 4)), atol=0.01)
 
 
+@pytest.mark.quick_cases("svgp-likelihood0", "fitc-likelihood1", "stream-likelihood3")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [

@@ -103,6 +103,7 @@ def _far_too_narrow(problem, likelihood, fitted):
     return fitted.with_noise(replace(fitted.row_noise, variance_scale=scale), 0.0)
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_deviations_that_are_far_too_small_are_widened(model, monkeypatch):
     """Deviations of a fifth: new rows are in the bands as they should, and a warning says so."""
@@ -117,6 +118,7 @@ def test_deviations_that_are_far_too_small_are_widened(model, monkeypatch):
     assert model.variance_scale_[0] > 0.5
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_bands_that_hold_what_they_should_stay(model, monkeypatch):
     """Where left-out rows are held there is no warning, and nothing is wider than before."""

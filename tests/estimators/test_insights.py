@@ -283,6 +283,7 @@ def test_left_out_rows_come_in_their_order():
     assert len(more.leave_one_out()[0]) == N + 9
 
 
+@pytest.mark.quick_cases("True")
 @pytest.mark.parametrize("holes", [False, True])
 def test_left_out_rows_have_their_noise(holes):
     """Rows that are given again have the noise that the fit found for each, merged or not."""

@@ -157,6 +157,7 @@ def across_borders(model, rng):
     return np.vstack(pairs)
 
 
+@pytest.mark.quick_cases("*-0")
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("n_columns", [1, 2, 4])
 def test_nothing_jumps_where_the_nearest_cell_changes(seed, n_columns):
@@ -227,6 +228,7 @@ def test_many_cells_take_fewer_near_rows(rng, monkeypatch):
     assert np.abs(one - other).max() < 0.3 and np.abs(one - other).mean() < 0.02
 
 
+@pytest.mark.quick_cases("{'model': 'vif', 'n_neighbors': 4, 'n_inducing': 6}")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_functions_have_the_joint_distribution(rng, case):
     """Functions that are drawn have means and covariances of joint predictions."""

@@ -53,6 +53,7 @@ def quietly(model, X, y):
 # ---- What is learned
 
 
+@pytest.mark.quick_cases("given-*", "default-SVGPRegressor", "default-AnytimeSGPClassifier")
 @pytest.mark.parametrize("Estimator", REGRESSORS + CLASSIFIERS)
 @pytest.mark.parametrize("kernel", [None, KERNEL], ids=["default", "given"])
 def test_a_tight_prior_pins_every_length_scale_in_the_users_units(Estimator, kernel):

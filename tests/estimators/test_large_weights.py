@@ -23,6 +23,7 @@ def rows(rng):
     return X, np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(40)
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier-*")
 @pytest.mark.parametrize("weight", [1e4, 1e12])
 @pytest.mark.parametrize("kind", [*REGRESSORS, *CLASSIFIERS])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,6 +12,7 @@ FUNCTIONS = (
 )
 
 
+@pytest.mark.quick_cases("fitc")
 @pytest.mark.parametrize("model", ["fitc", "pitc"])
 def test_bands_hold_what_they_say(model):
     """Length scales that nothing ties set few rows apart: a tenth of such tables had half."""

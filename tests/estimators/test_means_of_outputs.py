@@ -33,6 +33,7 @@ def model(data):
     return SVGPRegressor(n_latent=2, n_inducing=40, random_state=0).fit(X, y)
 
 
+@pytest.mark.quick_cases("0")
 def test_stretches_are_filled_from_the_other_outputs(data, model):
     """Where two of four outputs of two functions are there, the others are known, too."""
     X, complete, y = data

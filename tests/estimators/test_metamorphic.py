@@ -229,6 +229,7 @@ SOME = ["svgp gaussian", "fitc", "vif yeo-johnson", "svgp n_latent"]
 OTHERS = ["svgp outputs", "svgp categories", "fitc labels", "stream student_t"]
 
 
+@pytest.mark.quick_cases("fitc", "svgp gaussian")
 @pytest.mark.parametrize("name", [*SOME, *slow_but(OTHERS[:1], OTHERS)])
 def test_units_of_the_columns_of_some(name):
     """Columns in other units, which are no powers of two, and from other origins change nothing."""

@@ -97,6 +97,7 @@ def test_order_and_pieces_of_what_is_asked(name, first):
     assert_allclose(answers(model, T), whole, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.quick_cases("svgp", "stream", "vif", "svgp labels")
 @pytest.mark.parametrize("name", EVERY)
 def test_what_holds_the_rows(name):
     """Data frames, single precision, lists and other strides hold the same numbers."""
@@ -131,6 +132,7 @@ def test_copies(name, first):
     assert np.abs(went_on - expected).max() > 1e-6
 
 
+@pytest.mark.slow_cases("svgp labels")
 @pytest.mark.parametrize("name", EVERY)
 def test_number_of_jobs(name, first):
     """Two jobs learn and predict what one does."""
@@ -140,6 +142,7 @@ def test_number_of_jobs(name, first):
     assert_allclose(answers(model, T), answers(first(name), T), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.quick_cases("*-swapped")
 @pytest.mark.parametrize("order", [[2, 0, 1], [1, 0, 2]], ids=["turned", "swapped"])
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_order_of_columns(name, order, first):

@@ -74,6 +74,7 @@ def answers(model, X):
     return np.c_[model.predict(X, return_std=True)]
 
 
+@pytest.mark.slow_cases("vif")
 @everywhere
 def test_what_estimators_do(name):
     """Every method takes missing values, also in a column that had all of its values in training,
@@ -98,6 +99,7 @@ def test_what_estimators_do(name):
             assert model.sample_functions(2)(batch).shape == (40, 2)
 
 
+@pytest.mark.quick_cases("svgp", "stream", "classifier")
 @of_some
 def test_it_is_a_table_without_holes(name):
     """A model of a table with holes is that of the table as it is filled, with the columns that
@@ -118,6 +120,7 @@ def test_it_is_a_table_without_holes(name):
     assert_array_equal(answers(model, X), answers(other, missing.filled(X)))
 
 
+@pytest.mark.quick_cases("svgp", "stream")
 @of_some
 def test_copies(name):
     """Clones, pickles and fits in threads predict the same."""
@@ -152,6 +155,7 @@ def test_errors(name):
         model.set_params(missing="error").partial_fit(WHOLE, y)
 
 
+@pytest.mark.quick_cases("pandas", "nullable", "objects")
 @pytest.mark.parametrize(
     "kind",
     ["pandas", "nullable", "objects", "polars", "pyarrow"]
@@ -181,6 +185,7 @@ def test_kinds_of_tables(kind, tmp_path):
     assert_allclose(model.fit(table, Y).predict(table), expected, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 def test_categories_and_holes():
     """A table may have categories, some of them missing, and numbers that are missing."""
     groups = np.array(["a", "b", None], dtype=object)[np.arange(N) % 3]
@@ -355,6 +360,7 @@ def test_noise_of_rows_that_repeat():
     assert model.log_density(whole, targets).mean() > 2.0
 
 
+@pytest.mark.quick_cases("None-svgp")
 @pytest.mark.parametrize("name", ["svgp", slow("vif"), "stream"])
 @pytest.mark.parametrize("kernel", [None, slow(RBF([1.0, 1.0, 1.0]))])
 def test_warped_targets(name, kernel):
@@ -419,6 +425,7 @@ def test_unforeseen_holes_of_outputs():
         assert np.isfinite(model.log_density(rows, targets)).all()
 
 
+@pytest.mark.quick_cases("svgp-None")
 @pytest.mark.parametrize("given", [None, slow(RBF(np.ones(3))), RBF() + Columns(RBF(), [1])])
 @pytest.mark.parametrize("name", ["svgp", "vif", slow("classifier")])
 def test_learned_kernels_are_given_back(name, given):

@@ -269,6 +269,7 @@ def test_constant_outputs(data):
     assert_allclose(model.predict(X)[:, 1], 7.0, atol=0.05)
 
 
+@pytest.mark.quick_cases("1-0", "200-1")
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("seen", [200, 2, 1])
 def test_an_output_that_says_nothing_leaves_the_other(place, seen):

@@ -68,6 +68,7 @@ def case(request):
     return kind, X, y, complete, model.fit(X, y)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_what_is_missing_is_predicted(case):
     """Better than the mean of each output, and about as well as what was there."""
     _, X, y, complete, model = case
@@ -84,6 +85,7 @@ def test_what_is_missing_is_predicted(case):
     assert_allclose(np.diag(model.output_correlation_), 1.0)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_predictions_agree_with_one_another(case):
     """Moments, covariances, quantiles, distributions, densities and draws are of one model."""
     kind, X, y, _, model = case
@@ -116,6 +118,7 @@ def test_predictions_agree_with_one_another(case):
     assert model.sample_y(X, 5, random_state=0, method="pathwise").shape == (6, 3, 5)
 
 
+@pytest.mark.quick_cases("student_t", "poisson")
 def test_later_batches_join(case):
     """They are taken, with gaps; a pickle of the result predicts the same."""
     _, X, y, _, model = case
@@ -282,6 +285,7 @@ def test_noise_of_each_row_is_refused(likelihood):
         SVGPRegressor(likelihood=likelihood, n_latent=1).fit(X, y)
 
 
+@pytest.mark.slow
 def test_tails_of_each_output_are_learned():
     """Degrees of freedom and scale of each; outliers do not move the functions."""
     X, _, y = table("student_t", 400)
@@ -304,6 +308,7 @@ def test_several_jobs_and_fourier_features():
     assert np.isfinite(features.predict(X)).all()
 
 
+@pytest.mark.quick_cases("poisson")
 @pytest.mark.parametrize("kind", ["poisson", "gamma"])
 def test_means_of_complete_outputs_are_learned(kind):
     """One function is enough for what one function made; without a gap as with one."""
@@ -322,6 +327,7 @@ def test_means_of_complete_outputs_are_learned(kind):
     assert not fitted(complete).parameters.has_means
 
 
+@pytest.mark.quick_cases("True-poisson")
 @pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
 @pytest.mark.parametrize("has_gap", [False, True])
 def test_counts_that_are_all_zero(likelihood, has_gap):
@@ -339,6 +345,7 @@ def test_counts_that_are_all_zero(likelihood, has_gap):
     assert model.fit(X, few).predict(X)[:, 1].max() < 2.0
 
 
+@pytest.mark.quick_cases("*-poisson", "True-gamma")
 @pytest.mark.parametrize("kind", ["poisson", "gamma", "student_t"])
 @pytest.mark.parametrize("has_gaps", [False, True])
 def test_warm_starts_begin_with_learned_means(kind, has_gaps):
@@ -358,6 +365,7 @@ def test_warm_starts_begin_with_learned_means(kind, has_gaps):
     assert np.isfinite(model.set_params(likelihood=other).fit(X, y).objective_)
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("n_latent", [None, 2])
 def test_functions_beyond_limits_are_not_doubted(n_latent):
     """What they predict there is compared with targets as if it was at the limit."""

@@ -45,6 +45,7 @@ def of_a_draw(known):
     return known.var(ddof=1) * (1 + 1 / n) * (n + 1) / (n - 1)
 
 
+@pytest.mark.quick_cases("own", "stream", "svgp")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_bands_are_as_wide_as_levels_scatter(data, name):
     """Mean and variance of a new category are those of a draw of the known ones' levels."""
@@ -58,6 +59,7 @@ def test_bands_are_as_wide_as_levels_scatter(data, name):
     assert abs(cov[0, 1]) < 0.1 * cov[0, 0]
 
 
+@pytest.mark.quick_cases("svgp", "stream")
 @pytest.mark.parametrize("name", ["svgp", "vif", "stream"])
 def test_rows_of_one_new_category_share_its_level(data, name):
     """The mean of many rows of a new category is hardly surer than one of them."""
@@ -97,6 +99,7 @@ def test_given_kernels_are_taken_at_their_word(data):
     assert cov[0, 0] < 0.6 * of_a_draw(model.predict(at(0.3, np.arange(COUNT))))
 
 
+@pytest.mark.slow
 def test_known_categories_stay_as_they_are(data):
     """Pickles and later batches of new categories keep the band, and learn the new level."""
     X, y = data
@@ -119,6 +122,7 @@ def test_a_fit_that_goes_on_has_them(data):
     assert_allclose(model.fit(X, y).predict_std(at(0.3, [COUNT])), first, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_classes_of_new_categories():
     """A new category of a classifier is less sure than the known ones."""
     rng = np.random.default_rng(0)

@@ -22,6 +22,7 @@ def with_few_repeats(seed, n=400, rounded=False):
     return X[:n], y[:n], X[n:], y[n:]
 
 
+@pytest.mark.quick_cases("pic-False")
 @pytest.mark.parametrize(
     ("model", "rounded"), [("vif", False), slow("vif", True), ("pic", False), slow("lma", False)]
 )
@@ -32,6 +33,7 @@ def test_rows_that_repeat_others_with_other_targets(model, rounded):
     assert np.abs((y_test - mean) / std).max() < 30.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likelihood", [slow("student_t"), "heteroscedastic"])
 def test_they_are_known_to_other_noise_too(likelihood):
     """The same holds where noise has tails or depends on the input."""

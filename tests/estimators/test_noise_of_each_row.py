@@ -28,6 +28,7 @@ Z = np.linspace(0.0, 10.0, 20)[:, None]
 ANYTIME = ["sor", "vfe", "fitc", "fic", "pitc", "pic", "lma", "vif"]
 
 
+@pytest.mark.quick_cases("None", "fitc")
 @pytest.mark.parametrize("model", [None, "fitc", "pic", "vif"])
 def test_noise_that_depends_on_the_input_is_found(model):
     """The standard deviation of the noise is found, and 90 % bands hold 90 % everywhere."""
@@ -41,6 +42,7 @@ def test_noise_that_depends_on_the_input_is_found(model):
     assert fitted.noise_kernel_ != fitted.kernel_
 
 
+@pytest.mark.quick_cases("fitc")
 @pytest.mark.parametrize("model", ["fitc", "pic", "vif"])
 def test_heavy_tails_are_found(model):
     """Degrees of freedom and scale, near those that sites find with the same kernel."""
@@ -100,6 +102,12 @@ def test_constant_noise_is_the_gaussian_model(model):
         assert_allclose(fitted.objective_, expected.objective_, rtol=1e-6)
 
 
+@pytest.mark.quick_cases(
+    "heteroscedastic-vif",
+    "heteroscedastic_student_t-None",
+    "heteroscedastic-fitc",
+    "student_t-fitc",
+)
 @pytest.mark.parametrize("model", [None, "fitc", "vif"])
 @pytest.mark.parametrize("likelihood", NAMES)
 def test_everything_that_predicts_knows_it(model, likelihood):
@@ -127,6 +135,7 @@ def test_everything_that_predicts_knows_it(model, likelihood):
     assert clone(fitted).likelihood == likelihood
 
 
+@pytest.mark.quick_cases("fitc")
 @pytest.mark.parametrize("model", [None, "fitc", slow("pic"), "vif"])
 def test_later_batches_get_precisions(model):
     """A second half by partial_fit is nearly a fit to all, its outliers included."""
@@ -155,6 +164,17 @@ def test_the_divergence_of_the_log_noise_counts_once():
     assert_allclose(joined.constant + joined.divergence, total, rtol=1e-9)
 
 
+@pytest.mark.slow_cases(
+    "far away-vif-auto",
+    "far away-None-heteroscedastic",
+    "far away-vif-heteroscedastic_student_t",
+    "twice-vif-auto",
+    "twice-vif-heteroscedastic_student_t",
+    "linear-vif-heteroscedastic_student_t",
+    "twice-stream-heteroscedastic_student_t",
+    "far away-None-heteroscedastic_student_t",
+    "twice-None-heteroscedastic_student_t",
+)
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # there is little to learn from
 @pytest.mark.parametrize(
     ("model", "likelihood"),
@@ -190,6 +210,7 @@ def test_poor_data(kind, model, likelihood):
     assert np.isfinite(fitted.predict_quantiles(X_TEST)).all()
 
 
+@pytest.mark.slow_cases("vif-auto")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -247,6 +268,7 @@ def test_the_objective_is_known_at_what_was_learned_alone(model):
         fitted.log_marginal_likelihood(fitted.kernel_.theta, X=X, y=y)
 
 
+@pytest.mark.quick_cases("Gaussian-None", "HeteroscedasticGaussian-None")
 @pytest.mark.parametrize(
     ("kind", "model"),
     [
@@ -329,6 +351,7 @@ def test_a_burst_amid_nothing_can_be_factorised():
     assert np.std(model.predict(X_new) - y_new) < 0.01  # was an error
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of bands
 @pytest.mark.parametrize(("n", "seed"), [(150, 2), pytest.param(200, 6, marks=pytest.mark.slow)])
 def test_bursts_that_ended_in_errors(n, seed):
@@ -354,6 +377,7 @@ def count_first_fits(monkeypatch, learn_as=lambda learned: learned, stops=False)
     return len(counted)
 
 
+@pytest.mark.quick_cases("ends1-1")
 @pytest.mark.filterwarnings("ignore")  # of what is cut short
 @pytest.mark.parametrize(
     ("ends", "n_fits"),
@@ -368,6 +392,7 @@ def test_a_fit_that_was_ended_is_the_only_one(ends, n_fits, monkeypatch):
     assert count_first_fits(monkeypatch, **ends) == n_fits
 
 
+@pytest.mark.quick_cases("SVGPRegressor")
 @pytest.mark.parametrize("kind", [AnytimeSGPRegressor, SVGPRegressor])
 def test_far_targets_of_one_of_two_outputs(kind):
     """Rows have precisions of each output, and lines are tried of each by its own."""

@@ -26,6 +26,7 @@ REPEATED = [
 ]
 
 
+@pytest.mark.quick_cases("None-heteroscedastic", "fitc-heteroscedastic_student_t")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -125,6 +126,7 @@ def test_a_round_begins_in_time_alone(monkeypatch):
     assert len(fits) == 1 and np.ptp(fitted.noise_std(X_TEST)) > 0.1
 
 
+@pytest.mark.slow
 def test_many_rows_are_predicted_once(monkeypatch):
     """Noise is learned from some of many rows, and what is left out is predicted once.
 

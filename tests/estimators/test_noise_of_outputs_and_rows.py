@@ -32,6 +32,7 @@ def two_outputs(n=500):
     return X, np.column_stack([first, 5.0 * np.cos(X[:, 0]) + 5.0 * sd(X - 4.0) * unit])
 
 
+@pytest.mark.quick_cases("None-heteroscedastic", "vif-heteroscedastic")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -58,6 +59,7 @@ def test_each_output_has_its_own_log_noise(model, likelihood):
     assert np.isfinite(fitted.objective_) and np.isfinite(fitted.noise_std(X_TEST)).all()
 
 
+@pytest.mark.quick_cases("stream", "fitc", "None", "vif")
 @pytest.mark.parametrize("model", MODELS)
 def test_outputs_are_those_of_models_of_their_own(model, monkeypatch):
     """At fixed parameters, after as many rounds, function and noise of an output are its own."""

@@ -40,6 +40,7 @@ def model_of(where, **options):
     return model.set_params(**{"offset_column": 0, **options})
 
 
+@pytest.mark.quick_cases("variational", "stream")
 @EVERYWHERE
 def test_rates_are_found_whatever_the_exposure(where):
     """The function is the log rate of one unit of exposure, and counts grow with exposure."""

@@ -36,6 +36,7 @@ def model_of(where, **options):
     return model.set_params(**{"offset_column": 0, **options})
 
 
+@pytest.mark.quick_cases("stream", "variational")
 @EVERYWHERE
 def test_the_function_is_found_beside_what_is_added(where):
     """The function is that of rows where nothing is added, and the column moves its argument."""

@@ -113,12 +113,14 @@ def check_orders(name, n_stations, n_rows=N_ROWS, n_inducing=80, most=3):
         np.testing.assert_allclose(rmse, first[1], rtol=0.06 if name in DRAWN else 0.03, atol=1e-4)
 
 
+@pytest.mark.quick_cases("4")
 @pytest.mark.parametrize("n_stations", [4, slow(24), 100])
 def test_a_table_of_stations_in_turn(n_stations):
     """Rows in the order of time, station after station, teach what shuffled ones do."""
     check_orders("svgp", n_stations, n_rows=24_000, n_inducing=50, most=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [slow(None), KERNEL])
 def test_rows_of_a_first_batch(kernel):
     """Within the first batch of a stream the order of the rows decides nothing but draws."""

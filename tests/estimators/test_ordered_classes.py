@@ -33,6 +33,7 @@ def model_of(where, **options):
     return model.set_params(**options)
 
 
+@pytest.mark.quick_cases("stream", "variational")
 @EVERYWHERE
 def test_grades_are_learned(where):
     """Probabilities sum to one, are better than frequencies by far, and thresholds increase."""
@@ -66,6 +67,7 @@ def dense(X, y, cuts, Xs):
     return np.diff(cumulative, axis=1, prepend=0.0, append=1.0)
 
 
+@pytest.mark.quick_cases("variational")
 @EVERYWHERE
 def test_of_four_rows_it_is_the_exact_process(where):
     """Given thresholds and kernel, probabilities are those of the dense posterior."""

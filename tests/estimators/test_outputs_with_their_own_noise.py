@@ -78,6 +78,7 @@ def test_outputs_are_those_of_models_of_their_own(name, data):
     assert_allclose(pickle.loads(pickle.dumps(both)).predict(Xs), both.predict(Xs), rtol=1e-12)
 
 
+@pytest.mark.quick_cases("svgp", "pic")
 @pytest.mark.parametrize("name", ["svgp", "student_t", "stream", "fitc", "pic"])
 def test_noise_is_learned_for_each_output(name, data):
     """Learned noise variances are near the true ones, and so is the spread of draws."""

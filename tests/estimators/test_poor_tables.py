@@ -51,6 +51,7 @@ POOR = {
 }
 
 
+@pytest.mark.quick_cases("*-columns")
 @pytest.mark.parametrize("noise", ["shared", "columns"])
 @pytest.mark.parametrize("name", POOR)
 def test_poor_tables_have_finite_answers(name, noise):
@@ -194,6 +195,7 @@ def test_callbacks_see_a_model_and_may_stop():
     assert len(stopped.objectives_) == 3 and np.isfinite(stopped.transform(Y)).all()
 
 
+@pytest.mark.quick_cases("each")
 @pytest.mark.parametrize("noise", [None, "each"])
 def test_constant_columns_take_no_part(noise):
     """Thirty constant columns beside two noisy ones change nothing about these.

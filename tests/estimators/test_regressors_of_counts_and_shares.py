@@ -46,6 +46,9 @@ def learned(model, name, where, **options):
     return model.fit(X, y), X, y, mean
 
 
+@pytest.mark.quick_cases(
+    "near rows-censored", "variational-gamma", "stream-beta", "stream-negative_binomial"
+)
 @EACH
 @EVERYWHERE
 def test_they_are_learned_by_every_regressor(name, where):
@@ -76,6 +79,7 @@ def test_they_are_learned_by_every_regressor(name, where):
     assert_array_equal(again.predict(new), model.predict(new))
 
 
+@pytest.mark.quick_cases("variational-*", "near rows-censored")
 @EACH
 @pytest.mark.parametrize("where", ["variational", "near rows"])
 def test_weights_are_repetitions(name, where):

@@ -25,6 +25,7 @@ def fast():
     return X, np.sin(6.0 * X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(150)
 
 
+@pytest.mark.quick_cases("AnytimeSGPRegressor", "SVGPRegressor0")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
 def test_restarts_leave_a_poor_optimum(model, fast):

@@ -24,6 +24,7 @@ def epochs(model, X, y, size):
     return np.array(found)
 
 
+@pytest.mark.quick_cases("student_t-100")
 @pytest.mark.parametrize(
     ("likelihood", "size"),
     [

@@ -28,6 +28,7 @@ def factors_of(model):
     return [v for name, v in model.kernel_.get_params().items() if name.endswith("factor")]
 
 
+@pytest.mark.quick_cases("case0-stream", "case0-fitc")
 @pytest.mark.parametrize(
     "model",
     [
@@ -49,6 +50,7 @@ def test_bands_hold_what_they_say(model, case):
     assert np.sqrt(np.mean((y[n:] - mean) ** 2)) < 0.9 * y.std()
 
 
+@pytest.mark.slow
 def test_the_first_rows_of_a_stream_do_not_decide_for_those_to_come():
     """Forty categories have one of four functions: a stream that begins with few rows of each
     learns which."""

@@ -68,6 +68,7 @@ def test_parameters_go_round(kind):
     assert copy.kernel == RBF(2.0) and model.kernel == RBF(0.7)
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier", "StreamingSGPClassifier")
 @supervised
 def test_weights_are_routed(kind, toy):
     """A pipeline and a cross-validation hand sample_weight on where it is asked for."""

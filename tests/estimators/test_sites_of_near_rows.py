@@ -115,6 +115,7 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
     assert_allclose(sites.objective_, plain.objective_, rtol=1e-2)
 
 
+@pytest.mark.quick_cases("vif-probit")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
     [
@@ -144,6 +145,7 @@ def test_it_is_as_good_as_independent_rows_given_all_inducing_inputs():
     assert gap > -0.02
 
 
+@pytest.mark.slow
 def test_many_rows_learn_from_groups():
     """More rows than one group holds are learned in rounds, and predict classes well."""
     X, y = labels(700)
@@ -173,6 +175,7 @@ def test_balanced_classes_have_weights_below_one():
     assert balanced.mean() > plain.mean()
 
 
+@pytest.mark.quick_cases("pic")
 @MODELS
 def test_later_batches_end_near_all_rows(model):
     """Sites of a later batch are found given those of earlier rows."""
@@ -196,19 +199,27 @@ def test_a_first_batch_of_one_class_is_learned_from():
     assert model.score(X, y) > 0.7
 
 
+OF_COUNTS = dict(likelihood="poisson", random_state=0, n_inducing=30, init_size=250, max_iter=6)
+
+
+@pytest.mark.slow
 def test_counts_are_learned():
-    """Poisson counts have near rows, quantiles and draws; several columns are counted apart."""
+    """Poisson counts have near rows, quantiles and draws."""
     X, y = counts(300)
     Xs, ys = counts(300, seed=3)
-    options = dict(random_state=0, n_inducing=30, init_size=250, max_iter=6)
-    model = AnytimeSGPRegressor(likelihood="poisson", **options).fit(X, y)
+    model = AnytimeSGPRegressor(**OF_COUNTS).fit(X, y)
     frequencies = stats.poisson.logpmf(ys, y.mean()).mean()
     assert model.log_density(Xs, ys).mean() > frequencies + 0.3
     low, high = model.predict_quantiles(Xs, [0.05, 0.95]).T
     assert 0.86 < np.mean((low <= ys) & (ys <= high)) < 0.99
     assert (model.sample_y(Xs[:5], random_state=0) >= 0).all()
-    both = AnytimeSGPRegressor(likelihood="poisson", kernel=KERNEL, optimizer=None, **options)
-    X, y = X[:120], y[:120]
+
+
+def test_columns_of_counts_are_learned_apart():
+    """Several columns of Poisson counts have near rows, first and later."""
+    X, y = counts(120)
+    Xs, ys = counts(300, seed=3)
+    both = AnytimeSGPRegressor(kernel=KERNEL, optimizer=None, **OF_COUNTS)
     both.fit(X, np.column_stack([y, y[::-1]]))
     assert both.predict(Xs).shape == (300, 2)
     first = clone(both).fit(X, y)
@@ -229,6 +240,7 @@ def test_log_marginal_likelihood_is_the_objective_at_the_learned_kernel():
         model.log_marginal_likelihood(model.kernel_.theta, X=X, y=y)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs():
     """One job or two learn the same to the last bit."""
     X, y = labels(560)

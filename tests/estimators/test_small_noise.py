@@ -36,6 +36,7 @@ def test_blocks_learn_a_smooth_function_without_noise(model, solver):
     assert_allclose(model.predict(X), Y, atol=2e-3)
 
 
+@pytest.mark.quick_cases("0")
 @pytest.mark.parametrize("draw", range(3))
 def test_blocks_learn_on_scattered_inputs(draw):
     """The default fit of 500 noise-free rows in random order works."""

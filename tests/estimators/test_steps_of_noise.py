@@ -43,6 +43,7 @@ def fitted(request):
     return made(kind, max_iter=30).fit(*rows(1200))
 
 
+@pytest.mark.slow
 def test_both_sides_of_a_step_are_known(fitted):
     """Beyond 1 % of the range from the step the noise of each side is known to 15 %, on average."""
     assert_both_sides_are_known(fitted)

@@ -18,6 +18,7 @@ from sklearn_sgp import (
 # Beginnings
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor")
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
     """A few short batches at the beginning are as good as one of all their rows."""
@@ -56,6 +57,7 @@ def test_a_stream_begins_anew_when_its_first_rows_have_doubled(rng):
     assert_allclose(stream.predict(X), whole.predict(X), atol=0.05)
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_stream_of_labels_begins_anew_when_they_have_doubled(rng, n_classes):
     """Four batches are then as good as one, whatever the first has shown; else they are added."""
@@ -88,6 +90,7 @@ def test_a_stream_of_one_class_learns_when_others_come(rng):
     assert model.score(new, new[:, 0] > 0.0) > 0.93
 
 
+@pytest.mark.quick_cases("<lambda>-1000_*")
 @pytest.mark.parametrize(
     ("function", "size"),
     [

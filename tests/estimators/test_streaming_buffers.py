@@ -21,6 +21,7 @@ def targets_for(kind, y):
     return y if kind is StreamingSGPRegressor else (y > 0.0).astype(float)
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_buffer_may_be_filled_again(kind, rng):
     """Batches that come in one array, refilled each time, are learned as copies are."""
@@ -42,6 +43,7 @@ def test_a_buffer_may_be_filled_again(kind, rng):
         assert_array_equal(reused.predict(X), copied.predict(X))
 
 
+@pytest.mark.quick_cases("10000.0-StreamingSGPRegressor", "1e-06-StreamingSGPClassifier")
 @pytest.mark.filterwarnings("ignore:sample_weight should (have a mean|count rows)")  # told of
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # two iterations are too few
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,6 +64,7 @@ def test_rows_are_counted_and_not_their_weight(kind, weight, rng):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor")
 @pytest.mark.skipif(ScoringMonitor is None, reason="scikit-learn before 1.9 has no callbacks")
 @pytest.mark.parametrize("kind", KINDS)
 def test_snapshots_stay_as_they_were(kind, rng):

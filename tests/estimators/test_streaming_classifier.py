@@ -19,6 +19,7 @@ def circles(rng, n, labels=("in", "out")):
     return X, np.where((X**2).sum(axis=1) < 1.5, *labels)
 
 
+@pytest.mark.quick_cases("softmax")
 @pytest.mark.parametrize("likelihood", ["auto", slow("logit"), "softmax"])
 def test_classes_from_left_to_right(likelihood, rng):
     """Batches that each see a part of the plane end with all classes told apart."""
@@ -68,6 +69,7 @@ def test_one_class_is_too_few(rng):
         StreamingSGPClassifier().partial_fit(X[y == "in"], y[y == "in"])
 
 
+@pytest.mark.slow
 def test_few_rows_of_many_columns():
     """Length scales that nothing ties set sixty rows of thirty columns apart, and all was sure."""
     lead = []

@@ -24,6 +24,7 @@ def data(rng):
     return X, f, y
 
 
+@pytest.mark.quick_cases("gaussian")
 @pytest.mark.parametrize("likelihood", ["gaussian", slow("student_t"), "heteroscedastic"])
 def test_rows_without_a_target_are_left_out(likelihood, data):
     """The stream is that of the other rows, and counts those it left out."""
@@ -58,6 +59,7 @@ def test_independent_sensors_with_gaps_are_each_a_stream_of_its_own(data):
     assert both.n_missing_ == np.isnan(y).all(axis=1).sum()
 
 
+@pytest.mark.quick_cases("0.0-None-0", "1.0-None-100", "1.0-kernel1-0")
 @pytest.mark.parametrize("first", [0, 100])
 @pytest.mark.parametrize("kernel", [None, ConstantKernel() * RBF() + WhiteKernel()])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

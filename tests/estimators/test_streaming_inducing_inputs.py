@@ -36,6 +36,7 @@ def test_inducing_inputs_stay_within_their_number(inducing, rng):
     assert model.inducing_points_.max() > 6.0  # the far end is covered too
 
 
+@pytest.mark.slow_cases("StreamingSGPClassifier-lbfgs")
 @pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_old_inducing_inputs_stay_where_they_are(kind, optimizer, rng):
@@ -54,6 +55,7 @@ def test_old_inducing_inputs_stay_where_they_are(kind, optimizer, rng):
         assert not learned <= {float(x) for x in piece[0][:, 0]}
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor")
 @pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_given_inducing_inputs_are_learned_with_the_first_batch_only(kind, rng):
     """As the docstring says: they move once, and not at all with optimize_inducing=False."""

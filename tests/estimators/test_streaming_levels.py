@@ -52,6 +52,7 @@ def nothing(rng, n):
     return np.zeros(n)
 
 
+@pytest.mark.quick_cases("walk--0.6")
 @pytest.mark.parametrize("level, least", [(slope, -0.2), (walk, -0.6)])
 def test_a_level_that_wanders_is_followed(level, least):
     """Nats a row: -0.01 and -0.33, where they were -2.40 and -0.95; with no level 0.17."""

@@ -8,6 +8,7 @@ import pytest
 from sklearn_sgp import StreamingSGPRegressor
 
 
+@pytest.mark.slow
 def test_noise_is_found_where_later_batches_are():
     """Noise of 1 and 0.1 in turn, far beyond the first batch, is told apart."""
     rng = np.random.default_rng(0)
@@ -26,6 +27,7 @@ def test_noise_is_found_where_later_batches_are():
     assert np.median(found[~loud & inner]) < 0.3
 
 
+@pytest.mark.slow
 def test_the_past_of_the_noise_fades():
     """With forget_factor=0.8 the noise is that of the last batches."""
     rng = np.random.default_rng(0)

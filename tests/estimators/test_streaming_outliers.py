@@ -33,6 +33,7 @@ def broken_at(pieces, k, reading):
     return pieces
 
 
+@pytest.mark.quick_cases("-9999.0-1", "1000000.0-5")
 @pytest.mark.parametrize("size", [slow(50), 5, 1])
 @pytest.mark.parametrize("reading", [1e6, -9999.0])
 def test_one_broken_reading_is_told_before_it_is_learned_from(size, reading, rng):
@@ -49,6 +50,7 @@ def test_one_broken_reading_is_told_before_it_is_learned_from(size, reading, rng
     assert_allclose(model.predict(GRID), function(GRID), atol=0.2)
 
 
+@pytest.mark.quick_cases("8.0-60")
 @pytest.mark.parametrize("size", [60, 30])
 @pytest.mark.parametrize("off", [4.0, 8.0])
 def test_a_stream_does_not_begin_anew_with_a_broken_reading(off, size):
@@ -85,6 +87,7 @@ def test_outputs_without_a_value_in_a_batch_are_no_reason_to_begin_anew_or_not(r
     assert_allclose(model.predict(X)[:, 0], np.sin(X[:, 0]), atol=0.2)
 
 
+@pytest.mark.quick_cases("1000000.0-1")
 @pytest.mark.parametrize("size", [slow(50), 5, 1])
 @pytest.mark.parametrize("reading", [1e6, slow(-9999.0)])
 def test_tails_forget_a_broken_reading(size, reading, rng):

@@ -20,6 +20,7 @@ from sklearn_sgp.engines.streams import rounds
 # Kept between batches
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor-greedy", "StreamingSGPClassifier-kmeans")
 @pytest.mark.parametrize(
     "inducing", ["greedy", "kmeans", pytest.param("random", marks=pytest.mark.slow)]
 )
@@ -102,6 +103,7 @@ def test_a_batch_that_cannot_be_learned_from_is_still_added(rng, monkeypatch):
 # Odd batches
 
 
+@pytest.mark.quick_cases("0-constant", "0-far away", "1-outlier", "0-one row", "1-one place")
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -134,6 +136,7 @@ def test_odd_batches_do_no_lasting_harm(spoil, when, rng):
     assert np.mean(((mean - y) / std)[600:] ** 2) < 4.0
 
 
+@pytest.mark.quick_cases("0", "3", "4", "9", "14", "15")
 @pytest.mark.parametrize(
     "seed", [*range(16), *(pytest.param(k, marks=pytest.mark.slow) for k in range(16, 40))]
 )

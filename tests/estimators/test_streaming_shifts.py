@@ -37,6 +37,7 @@ def told(change, seed, n_batches=14, **options):
     return np.array(held), np.diff([0, *shifts]), words, model
 
 
+@pytest.mark.quick_cases("0-8.0")
 @pytest.mark.parametrize("size", [-20.0, 2.5, 8.0])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
@@ -51,6 +52,7 @@ def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
     assert_allclose(model.predict(grid), 3.0 * np.sin(grid[:, 0]) + size, atol=0.5)
 
 
+@pytest.mark.quick_cases("noise")
 @pytest.mark.parametrize(
     "change",
     [
@@ -70,6 +72,7 @@ def test_noise_or_a_function_that_changes_is_told_and_followed(change):
     assert 0.8 < np.mean([held[AT + 2 :].mean() for held, *_ in runs]) < 0.97
 
 
+@pytest.mark.quick_cases("0.0")
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
 def test_a_function_without_noise_has_none_that_falls(noise):
     """Rows far nearer than predicted are no news where rows before them were as near."""
@@ -144,6 +147,7 @@ def level_in_pieces(seed, size, level=8.0, outputs=1, **options):
     return model, X[240:]
 
 
+@pytest.mark.quick_cases("1")
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
 def test_row_by_row_a_level_is_told_after_some_rows(seed):
     """One row says nothing of a level; eight do, and that they are where it is."""
@@ -154,6 +158,7 @@ def test_row_by_row_a_level_is_told_after_some_rows(seed):
     assert np.sqrt(np.mean(off**2)) < 0.8  # 1.2, 0.2, 1.6, 7.5 with levels of rows apart
 
 
+@pytest.mark.quick_cases("3-options0", "6-options1", "2-options3")
 @pytest.mark.parametrize(
     "size, options",
     [
@@ -175,6 +180,7 @@ def test_levels_of_few_rows_at_a_time(size, options):
     assert np.sqrt(np.mean((model.predict(X) - right) ** 2)) < 0.8
 
 
+@pytest.mark.quick_cases("1")
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_rows_that_are_gathered_follow_units_and_pickles(outputs):
     """Between two decisions a saved stream goes on bit for bit, and other units change no level."""
@@ -263,6 +269,7 @@ def test_a_shift_survives_a_pickle():
     assert model.n_shifts_ == again.n_shifts_ == 1
 
 
+@pytest.mark.slow
 def test_a_fading_past_is_chosen_by_what_came_next():
     """forget_factor="auto" follows a drift better than 1 does, and is as good as it without."""
     scores = {}
@@ -282,6 +289,7 @@ def test_a_fading_past_is_chosen_by_what_came_next():
     assert scores[0.0, "auto"] > scores[0.0, 1.0] - 0.02
 
 
+@pytest.mark.quick_cases("1")
 @pytest.mark.parametrize("seed", [0, 1, 3])  # in seed 2 shifts of the level are told
 def test_bands_that_hold_too_few_are_told(seed):
     """A walk in time goes on otherwise than a smooth kernel that was given, batch after batch."""
@@ -294,6 +302,7 @@ def test_bands_that_hold_too_few_are_told(seed):
     assert max(model._fitted.state.watch.held) <= 1.0
 
 
+@pytest.mark.slow
 def test_bands_that_hold_enough_are_not_told():
     """Differences of a random walk are noise, of which nothing is said."""
     y = np.random.default_rng(0).normal(size=600)
@@ -304,6 +313,7 @@ def test_bands_that_hold_enough_are_not_told():
     assert min(model._fitted.state.watch.held) > 0.75
 
 
+@pytest.mark.quick_cases("6")
 @pytest.mark.parametrize("seed", [0, 1, 6])
 def test_days_without_rain_are_no_noise_that_fell(seed):
     """Two batches of zeros alone say nothing of how much falls on other days."""

@@ -83,6 +83,7 @@ def test_learned_streams_predict_the_same_in_other_units(options, rng):
     assert_allclose(found_std, std, rtol=1e-8)
 
 
+@pytest.mark.quick_cases("5-50.0", "60-0.0")
 @pytest.mark.parametrize("level", [0.0, 50.0, 101_325.0])
 @pytest.mark.parametrize("n_quiet", [60, 5])
 def test_a_first_batch_of_constants_is_not_for_ever(level, n_quiet):
@@ -116,6 +117,7 @@ def test_a_quiet_sensor_is_not_for_ever():
     assert std.max() < 1.0
 
 
+@pytest.mark.quick_cases("0")
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3, 4))]
 )

@@ -76,6 +76,7 @@ def test_bands_of_what_comes_next_are_honest(series):
     assert np.mean([wanders(model) for model in models]) > (0.6 if series is drift else 0.7)
 
 
+@pytest.mark.quick_cases("noisy_walk")
 @pytest.mark.parametrize("series", [walk, noisy_walk])
 def test_a_walk_is_followed(series):
     """The kernel of a level that wanders comes, and bands hold; in one draw."""
@@ -84,6 +85,7 @@ def test_a_walk_is_followed(series):
     assert 0.7 < held <= 1.0 and ahead > 0.0
 
 
+@pytest.mark.slow
 def test_what_does_not_wander_stays_as_it_was(monkeypatch):
     """A fast cycle and noise in time give the same answers to the bit as without the question."""
     for series in (
@@ -112,6 +114,7 @@ def test_rows_in_random_order_are_not_asked(monkeypatch):
         model.partial_fit(time[k : k + 40], rng.normal(size=40))
 
 
+@pytest.mark.slow
 def test_a_walk_beside_a_function_of_another_column():
     """The function is kept where the level goes on, whichever column is time."""
     rng = np.random.default_rng(3)
@@ -129,6 +132,7 @@ def test_a_walk_beside_a_function_of_another_column():
     assert np.sqrt(np.mean((told - 3.0 * np.sin(grid)) ** 2)) < 1.5
 
 
+@pytest.mark.slow
 def test_a_walk_goes_on_after_a_restart_and_with_late_rows():
     """A saved stream has the same answers, and rows that come late are learned from."""
     *_, model = one_batch_ahead(walk, 5, 5)

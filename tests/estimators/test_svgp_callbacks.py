@@ -64,6 +64,7 @@ def test_a_callback_can_stop_the_fit(wave, way):
     assert_same_model(frozen.fit(*wave), model, wave[0], rtol=1e-6)
 
 
+@pytest.mark.quick_cases("auto, growing subsets-0.2-True", "lbfgs-1e-06-False")
 @needs_callbacks
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(

@@ -56,6 +56,9 @@ def quick(**parameters):
     return SVGPClassifier(**{"n_inducing": 15, "random_state": 0, **parameters})
 
 
+@pytest.mark.quick_cases(
+    "*-adam", "*-None", "probit-auto", "softmax-lbfgs", "softmax-subsets", "logit-subsets"
+)
 @pytest.mark.parametrize("way", WAYS)
 @LIKELIHOODS
 def test_every_way_learns(two, way, likelihood):
@@ -68,6 +71,7 @@ def test_every_way_learns(two, way, likelihood):
     assert len(model.fit_times_) == len(model.objectives_)
 
 
+@pytest.mark.quick_cases("adam", "None", "auto")
 @pytest.mark.parametrize("way", WAYS)
 def test_three_classes(three, way):
     """Three classes have probabilities that sum to 1, and predict and log_density follow them."""
@@ -161,6 +165,7 @@ def test_class_weight_is_sample_weight(two):
     assert quick(max_iter=5, class_weight="balanced").fit(X, y).score(X, y) > 0.85
 
 
+@pytest.mark.quick_cases("softmax")
 @pytest.mark.parametrize("likelihood", ["probit", "softmax"])
 def test_partial_fit(two, three, likelihood):
     """Batches come near to what one fit gives, and learn classes as they come."""
@@ -194,6 +199,7 @@ def test_partial_fit_with_total_samples(two, likelihood):
     assert np.abs(model.predict_proba(X) - whole.predict_proba(X)).max() < 0.1
 
 
+@pytest.mark.quick_cases("adam")
 @pytest.mark.parametrize("way", ["auto", "adam"])
 def test_few_rows_do_not_tell_many_length_scales_apart(rng, way):
     """Length scales of the default kernel stay together, in units of the columns."""
@@ -241,6 +247,7 @@ def test_errors(two, three):
     assert_unchanged(model, before)
 
 
+@pytest.mark.quick_cases("logit", "probit")
 @LIKELIHOODS
 def test_pickle_and_jobs(two, likelihood):
     """Any number of jobs gives the same model, and one that was saved and loaded learns on."""

@@ -33,6 +33,7 @@ def made(**parameters):
     return SVGPClassifier(**{"n_inducing": 30, "max_iter": 30, "random_state": 0} | parameters)
 
 
+@pytest.mark.slow
 def test_it_predicts_better_than_the_best_bound():
     """Log probabilities of other rows gain what a bound too smooth loses."""
     (X, y), (X_test, y_test) = (
@@ -82,6 +83,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
     assert steps[4] == [2, 3, 4, 5] and steps[1] == [2, 3, 1, 0]
 
 
+@pytest.mark.slow
 def test_length_scales_grow_while_labels_held_out_are_predicted_better():
     """Classes that overlap along lines want longer ones than regressions of labels: -0.94 nats."""
     rng = np.random.default_rng(0)
@@ -119,6 +121,7 @@ def test_a_temperature_changes_predictions_only():
     assert_allclose(cold.predict_proba(X[:20]), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_learned_temperature_stays():
     """With the model: in pickles and clones of the likelihood, and for later batches."""
     X, y = spots()
@@ -150,6 +153,7 @@ def test_columns_that_say_nothing_are_found():
     assert len(scales) == 8 and scales[2:].min() > 3.0 * scales[:2].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_change_nothing(n_jobs):
     X, y = spots(n=300)
@@ -164,6 +168,7 @@ def test_it_ends_in_time():
     assert fitted.score(X, y) > 0.8
 
 
+@pytest.mark.quick_cases("time")
 @pytest.mark.parametrize("more", [{"max_iter": 10}, {"max_time": 0.3}], ids=["iterations", "time"])
 def test_short_fits_take_a_length_scale_for_each_column(more):
     """Columns that say nothing, in large units, leave the others what they know."""
@@ -221,6 +226,7 @@ def test_without_time_the_regressions_predict(monkeypatch):
     assert fitted.log_density(X, y).mean() > -0.6
 
 
+@pytest.mark.slow
 def test_a_pass_of_many_classes_is_timed_on_few_rows(monkeypatch):
     """Else finding out that there is no time would take more than there is."""
     X, y = spots(5, n=3000)

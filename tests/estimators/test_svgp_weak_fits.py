@@ -75,6 +75,7 @@ def test_no_warning_without_cause(wave):
         SVGPClassifier(n_inducing=10, random_state=0).fit(X, y > 0)
 
 
+@pytest.mark.quick_cases("SVGPRegressor-*", "SVGPClassifier-auto", "AnytimeSGPRegressor-lbfgs")
 @pytest.mark.parametrize("optimizer", ["auto", "lbfgs", "adam"])
 @pytest.mark.parametrize("estimator", [SVGPRegressor, AnytimeSGPRegressor, SVGPClassifier])
 def test_too_few_iterations(wave, estimator, optimizer):
@@ -210,6 +211,7 @@ def test_repeated_rows_are_in_reach():
         SVGPRegressor(ConstantKernel() * RBF(1.0, "fixed"), random_state=0).fit(X, y)
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("n_features", [2, 8])
 def test_defaults_do_not_warn_of_themselves(n_features):
     """A default fit of a plain table says nothing, though it ends while it gains a little."""

@@ -26,6 +26,7 @@ def test_weights_are_repetitions(toy, n_jobs):
     assert_same_model(weighted, kept, X)
 
 
+@pytest.mark.quick_cases("1", "2", "4", "5")
 @pytest.mark.parametrize("seed", range(8))
 def test_weights_are_repetitions_when_everything_is_learned(seed):
     """The equivalence holds through all of learning, on data that the model can interpolate."""

@@ -134,6 +134,7 @@ def test_one_zero_says_nothing_of_what_may_be():
     assert not any("from 0 on" in name for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -152,6 +153,7 @@ def test_mostly_zeros_are_predicted_at_their_level(model, share):
     assert_allclose(fitted.predict(X).mean(), y.mean(), atol=3.0 * y.std() / np.sqrt(800))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_positive_target_among_zeros_is_not_impossible(seed):
     """That all rows near by are zero does not tell that there is no noise."""

@@ -48,6 +48,7 @@ def test_likelihoods_pickled_without_temperature_have_one(kind):
         AnytimeSGPClassifier(likelihood=kind(0.0, -1.0)).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.quick_cases("probit")
 @pytest.mark.parametrize("likelihood", ["probit", "logit"])
 def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelihood):
     """By the prior alone new rows had -0.12 nats, though all of them were right."""
@@ -59,6 +60,7 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
     assert learned > model.log_density(Xs, ys).mean() + 0.02
 
 
+@pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
     """Given all others, or those near, whose sites are of the exact process without them."""

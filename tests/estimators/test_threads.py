@@ -179,6 +179,7 @@ def _table_of_categories():
     return X, y + 0.1 * rng.normal(size=len(X))
 
 
+@pytest.mark.quick_cases("svgp", "fitc")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "model",
@@ -206,6 +207,7 @@ def test_threads_and_jobs_do_not_decide_what_is_learned(model):
             assert_allclose(ours, expected, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_threads_decide_nothing_of_categories():
     """Levels of twelve categories were 7 to 14 nats apart by threads and jobs, at 600 rows."""

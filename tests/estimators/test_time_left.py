@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -113,6 +114,7 @@ def test_what_is_left_is_known(monkeypatch):
     assert len(errors) >= 5 and np.quantile(errors, 0.9) < 0.3 * end
 
 
+@pytest.mark.quick_cases("options0-SVGPRegressor")
 @pytest.mark.parametrize("kind", [SVGPRegressor, SVGPClassifier])
 @pytest.mark.parametrize(
     "options",
@@ -131,6 +133,7 @@ def test_a_limit_holds(kind, options, monkeypatch, capsys):
         assert now + float(said.split()[2]) >= 0.97 * end
 
 
+@pytest.mark.quick_cases("SVGPRegressor-options3", "AnytimeSGPRegressor-options1")
 @pytest.mark.parametrize(
     "kind, options",
     [
@@ -147,16 +150,22 @@ def test_nothing_is_said_of_what_is_not_known(kind, options, monkeypatch):
     assert len(steps) >= 5 and {left for _, _, left in steps} == {np.inf}
 
 
-def test_a_slow_machine_tells_as_much_more(monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(SVGPRegressor, {"n_rows": 1000, "n_inducing": 40}), slow(AnytimeSGPRegressor, {})],
+)
+def test_a_slow_machine_tells_as_much_more(kind, options, monkeypatch):
     """On a machine of a fifth of the speed each step tells five times the seconds.
 
-    Passes are counted as well.
+    Passes of rows with those near them are counted as well.
     """
-    _, fast = told_of(AnytimeSGPRegressor, monkeypatch)
-    _, slow = told_of(AnytimeSGPRegressor, monkeypatch, slower=5.0)
-    assert any("given those near them, pass 3 of 6" in stage for _, stage, _ in fast)
-    assert [stage for _, stage, _ in fast] == [stage for _, stage, _ in slow]
-    known = [(one[2], other[2]) for one, other in zip(fast, slow, strict=True)]
+    _, fast = told_of(kind, monkeypatch, **options)
+    _, later = told_of(kind, monkeypatch, slower=5.0, **options)
+    passes = any("given those near them, pass 3 of 6" in stage for _, stage, _ in fast)
+    assert passes == (kind is AnytimeSGPRegressor)
+    assert [stage for _, stage, _ in fast] == [stage for _, stage, _ in later]
+    known = [(one[2], other[2]) for one, other in zip(fast, later, strict=True)]
+    assert np.isfinite(known).any()
     np.testing.assert_allclose(*(5.0 * np.array(known).T[0], np.array(known).T[1]), rtol=1e-9)
 
 
@@ -166,6 +175,7 @@ def test_stages_say_how_far_they_are(monkeypatch):
     assert any(", iteration 21 of at most 180" in stage for _, stage, _ in steps)
 
 
+@pytest.mark.slow
 def test_long_stages_have_more_than_one_line(monkeypatch, capsys):
     """With `verbose=1` five seconds after a line there is another one, with what is left."""
     with monkeypatch.context() as patch:

@@ -136,6 +136,7 @@ def test_a_mean_at_the_wrong_level_is_not_told():
     assert not costs_mean(y, weight, level, 0.3 * level)
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_is_one_number_everywhere(model):
     """predict, with std and covariance, and the distribution tell the same mean, saved as well."""
@@ -151,6 +152,7 @@ def test_is_one_number_everywhere(model):
     assert told.is_own == (model.mean_share_ == 1.0)
 
 
+@pytest.mark.quick_cases("0-svgp")
 @pytest.mark.parametrize("model", KINDS)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_costs_no_mean(model, seed):
@@ -164,6 +166,7 @@ def test_costs_no_mean(model, seed):
     assert rmse["auto"] <= 1.01 * rmse["gaussian"]
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_the_combination_is_of_the_two_means(model):
     """The mean is the share of the distribution's own, the rest that of the reference."""
@@ -179,6 +182,7 @@ def test_the_combination_is_of_the_two_means(model):
     assert_array_equal(model.predict_quantiles(X), quantiles)
 
 
+@pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_later_batches_reach_both_parts(model):
     """After partial_fit the reference knows the new rows as a model of its own does."""
@@ -232,6 +236,7 @@ def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(mo
     assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     """It is learned first, as without a likelihood that is chosen, and kernels are tried once."""
     posed, fit = [], solver.fit
@@ -252,6 +257,7 @@ def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     assert 0.0 < auto.mean_share_ < 1.0
 
 
+@pytest.mark.slow
 def test_the_other_mean_of_many_rows_has_the_near_rows_of_the_fit(monkeypatch):
     """They are not searched for again where the kernel is the same; targets are in their units."""
     made, searches, held = [], [], []

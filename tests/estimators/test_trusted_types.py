@@ -122,6 +122,7 @@ def answers(model, X):
     return np.hstack(model.predict(X, return_std=True))
 
 
+@pytest.mark.slow_cases("classes of labels", "several classes", "holes", "counts of near rows")
 @pytest.mark.parametrize("name", EVERY)
 def test_models_hold_trusted_types(name):
     """The estimator is the one type of a saved model that is not plain data, and it is listed."""
@@ -135,6 +136,14 @@ def test_models_hold_trusted_types(name):
         assert_array_equal(answers(loaded, X), said)
 
 
+@pytest.mark.slow_cases(
+    "classes of labels",
+    "svgp",
+    "several classes",
+    "holes",
+    "counts of near rows",
+    "holes among near rows",
+)
 @pytest.mark.parametrize("name", EVERY)
 def test_skops_reads_models(name):
     """A file of skops is read with these types alone, and predicts the same to the last bit."""

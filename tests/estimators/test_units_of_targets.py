@@ -38,6 +38,7 @@ def made(make, **options):
     return make(n_inducing=20, random_state=0, normalize_y=False, **options)
 
 
+@pytest.mark.quick_cases("vif", "svgp", "stream", "student_t")
 @pytest.mark.filterwarnings("ignore:max_iter=200")
 @pytest.mark.parametrize("name", CASES)
 def test_every_unit_of_the_targets(name):
@@ -113,6 +114,7 @@ TINY = {name: CASES[name] for name in ("svgp", "outputs", "mixed outputs", "vif"
 TINY |= {name: CASES[name] for name in ("stream", "mixed stream")}
 
 
+@pytest.mark.quick_cases("*-weights")
 @pytest.mark.filterwarnings("ignore:y should vary")
 @pytest.mark.parametrize("weight", [None, RNG.uniform(0.2, 2.0, 300)], ids=["", "weights"])
 @pytest.mark.parametrize("name", TINY)

@@ -106,6 +106,7 @@ def test_dates_without_names_are_refused(name):
         clone(MODELS[0]).fit(NAMELESS[name], LEVEL)
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier(*", "StreamingSGPClassifier(*")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
 def test_dates_change_no_estimator(model):
     """Every estimator and method refuses dates, and is as before."""
@@ -169,6 +170,7 @@ def test_words_beside_nullable_numbers_are_named():
         SVGPRegressor().fit(X, np.arange(20.0))
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier(*")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
 def test_columns_with_infinities_and_huge_values_are_named(model):
     """Infinities and numbers whose squares overflow name their column and how many there are."""
@@ -217,6 +219,7 @@ OTHER_THINGS = {  # tables with what is no number and no word, and what the erro
 }
 
 
+@pytest.mark.slow_cases("AnytimeSGPClassifier(*", "StreamingSGPClassifier(*")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
 def test_other_things_in_tables_are_named(model):
     """Lists, dictionaries and complex numbers name their column, and tables of them their cure."""
@@ -368,6 +371,7 @@ def test_long_names_and_words_are_cut(model):
         assert len(str(caught.value)) < 700
 
 
+@pytest.mark.slow_cases("model5", "model6")
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_that_are_elsewhere(model):
     """Iterators, and tables of sparse columns alone, are refused with what to pass."""

@@ -57,6 +57,7 @@ def test_a_batch_far_outside_of_its_predictions_warns(name, beginning):
     assert np.isfinite(model.predict_std(X)).all()
 
 
+@pytest.mark.quick_cases("svgp", "vif")
 @every_model
 def test_batches_like_the_first_do_not_warn(name):
     """Nor do far targets in less than half of the rows."""

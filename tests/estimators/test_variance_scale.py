@@ -166,6 +166,7 @@ def with_factor(model, log_constant, function=None):
     return changed
 
 
+@pytest.mark.quick_cases("None", "fitc")
 @pytest.mark.parametrize("model", [None, "vif", "fitc"])
 def test_a_factor_of_one_changes_no_bit(model):
     """c = 1 is the model without it, in all that is predicted."""
@@ -273,6 +274,7 @@ def calm_and_rough(n, seed=0):
 ROUGH = ConstantKernel(0.5) * Matern(0.05, nu=0.5)
 
 
+@pytest.mark.quick_cases("auto")
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_bands_are_right_where_the_process_is_calm_and_where_it_is_rough(likelihood):
     """Of 90 % bands of both halves hold 84 to 96 %, without the factor not; densities gain."""
@@ -296,6 +298,7 @@ def test_bands_are_right_where_the_process_is_calm_and_where_it_is_rough(likelih
     assert low < 0.8 < 1.1 < high
 
 
+@pytest.mark.quick_cases("heteroscedastic")
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_no_factor_where_the_model_is_right(likelihood):
     """Data that the model could have made keep it as it is."""

@@ -29,6 +29,7 @@ def logarithm(y):
     return PositiveWarp(Warp(Power(0.0, float(np.log(np.median(y)))), low, high))
 
 
+@pytest.mark.quick_cases("400-svgp")
 @pytest.mark.parametrize("model", KINDS)
 @pytest.mark.parametrize("n", [400, pytest.param(1100, marks=pytest.mark.slow)])
 def test_a_warp_that_does_harm_is_left(model, n, monkeypatch):
@@ -91,6 +92,7 @@ def test_a_stream_costs_no_mean():
     assert costs_mean(y, weight, np.full(400, np.inf), zero)
 
 
+@pytest.mark.slow
 def test_bands_are_told_of_once(monkeypatch):
     """A distribution that is left takes what was said of its bands with it."""
     X, y = data(400)

@@ -55,6 +55,7 @@ def models():
 # What is learned
 
 
+@pytest.mark.quick_cases("SVGPRegressor")
 @each_regressor
 def test_auto_warps_where_that_is_left_open(kind):
     """It takes ``normalize_y=True`` for "warped", and leaves what the user has chosen."""
@@ -64,6 +65,7 @@ def test_auto_warps_where_that_is_left_open(kind):
     assert fitted(kind, (0.0, 2.0), likelihood="auto", max_iter=20).y_scale_ == 2.0
 
 
+@pytest.mark.quick_cases("SVGPRegressor")
 @each_regressor
 def test_skewed_targets_are_predicted_as_well_as_by_who_knows(kind):
     """y = exp(f + noise): the log density is near the true one, far better than without a warp."""
@@ -84,6 +86,7 @@ def test_skewed_targets_are_predicted_as_well_as_by_who_knows(kind):
     assert (model.predict(new) > 0.0).all()
 
 
+@pytest.mark.quick_cases("SVGPRegressor", "StreamingSGPRegressor")
 @each_regressor
 def test_gaussian_targets_lose_nothing(kind, rng):
     """Where no warp is needed, the density is at most 0.02 nats a row lower than without one."""
@@ -143,6 +146,12 @@ def test_the_power_is_that_of_scikit_learn():
     assert_allclose(scaled, PowerTransformer().fit_transform(in_quantiles(Y)), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.quick_cases(
+    "-50000.0-units1-warped-SVGPRegressor",
+    "0.0-units0-yeo-johnson-SVGPRegressor",
+    "0.0-units0-warped-AnytimeSGPRegressor",
+    "-50000.0-units1-yeo-johnson-StreamingSGPRegressor",
+)
 @each_regressor
 @each_warp
 @pytest.mark.parametrize("shift, units", [(0.0, (1.0 / 1024, 1000.0)), (-5e4, (1000.0,))])
@@ -178,6 +187,7 @@ def test_without_an_optimizer_only_the_warp_is_learned():
 # Predictions in units of y
 
 
+@pytest.mark.quick_cases("student_t", "heteroscedastic")
 @each_likelihood
 def test_quantiles_invert_the_distribution_function(models, likelihood):
     """cdf(ppf(q)) = q, and predict_quantiles is ppf; sf is 1 - cdf."""
@@ -191,6 +201,7 @@ def test_quantiles_invert_the_distribution_function(models, likelihood):
     assert_allclose(found.median(), quantiles[:, 2], rtol=1e-8)
 
 
+@pytest.mark.slow_cases("heteroscedastic_student_t")
 @each_likelihood
 def test_the_density_is_the_slope_of_the_distribution_function(models, likelihood):
     """pdf is the derivative of cdf, inside the data and beyond; its integral is 1."""
@@ -300,6 +311,7 @@ def test_the_learned_warp_has_no_unit():
 # Batches, outputs, weights
 
 
+@pytest.mark.slow
 def test_deviations_are_those_of_quantiles_where_one_end_is_steep():
     """An outlier of 1e8 makes the inverse steep at one end, by far more than at other rows."""
     rng = np.random.default_rng(0)
@@ -318,6 +330,7 @@ def test_deviations_are_those_of_quantiles_where_one_end_is_steep():
     assert_allclose(predicted.std(), values.std(axis=0), rtol=0.05)
 
 
+@pytest.mark.quick_cases("0.1")
 @pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # two are told of
 @pytest.mark.parametrize("total", [300.0, 1.0, 0.1])
 def test_small_weights_do_not_make_parameters_cheap(total, rng):
@@ -382,6 +395,9 @@ def test_a_stream_tells_of_outliers_in_units_of_y():
         model.partial_fit(X[:10], np.append(1e6, y[1:10]))
 
 
+@pytest.mark.quick_cases(
+    "warped-SVGPRegressor", "yeo-johnson-AnytimeSGPRegressor", "yeo-johnson-StreamingSGPRegressor"
+)
 @each_regressor
 @each_warp
 def test_each_output_has_a_warp_of_its_own(kind, normalize_y):
@@ -456,6 +472,9 @@ POOR = {
 }
 
 
+@pytest.mark.quick_cases(
+    "*-SVGPRegressor-*", "*-AnytimeSGPRegressor-warped", "*-StreamingSGPRegressor-yeo-johnson"
+)
 @pytest.mark.filterwarnings("ignore")
 @each_warp
 @pytest.mark.parametrize("kind", REGRESSORS)
@@ -531,6 +550,7 @@ def test_fits_repeat(models):
     assert_array_equal(fitted().predict(X), models["gaussian"].predict(X))
 
 
+@pytest.mark.quick_cases("StreamingSGPRegressor-student_t", "AnytimeSGPRegressor-heteroscedastic")
 @pytest.mark.parametrize(("kind", "likelihood"), product(REGRESSORS[1:], LIKELIHOODS[1:3]))
 def test_other_models_take_other_noise(kind, likelihood):
     """Block models and streams predict with warps and other noise: bands hold what they say."""

@@ -69,6 +69,7 @@ def both_passes(case, model, n_jobs):
     return np.concatenate([np.ravel(part) for part in parts])
 
 
+@pytest.mark.quick_cases("*-threading")
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("name", ["vfe", "pitc"])
 def test_workers_change_nothing(name, backend):

@@ -49,6 +49,7 @@ def test_inputs_of_another_width(functions, rng):
         functions(rng.standard_normal((4, 3)))
 
 
+@pytest.mark.quick_cases("vfe")
 @pytest.mark.parametrize("model", ["fitc", "vfe"])
 def test_errors_of_frequencies_average_out(model):
     """Deviations and correlations of thousands of draws are those of the joint distribution.

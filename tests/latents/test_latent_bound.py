@@ -31,6 +31,14 @@ def test_bound_is_the_dense_one(missing, shared):
     assert_allclose(value, dense_bound(parameters, table, DELTA), rtol=1e-8)
 
 
+@pytest.mark.quick_cases(
+    "kernel1-*",
+    "kernel2-True-True",
+    "kernel2-False-False",
+    "kernel3-False-True",
+    "kernel3-True-False",
+    "None-*",
+)
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(

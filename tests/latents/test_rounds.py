@@ -16,6 +16,7 @@ def surface(n=200, seed=0):
     return F @ rng.normal(size=(20, 8)) / 3 + 0.1 * rng.normal(size=(n, 8))
 
 
+@pytest.mark.slow
 def test_rows_that_may_jump_end_higher(monkeypatch):
     """Without other rows to start from, some stay where principal components put them."""
     tables, chosen = [surface(seed=k) for k in (1, 2)], {"max_iter": 200, "random_state": 0}

@@ -38,6 +38,15 @@ def column(*values):
     return tuple(np.reshape(np.asarray(value, dtype=float), (-1, 1)) for value in values)
 
 
+@pytest.mark.slow_cases(
+    "1.5-3.0-Beta-5.0",
+    "1.5-3.0-Beta-0.5",
+    "0.5-0.6-Beta-0.5",
+    "0.5-0.6-Beta-5.0",
+    "1.5-3.0-Beta-10000.0",
+    "-2.0-0.05-Beta-0.5",
+    "-2.0-0.05-Beta-5.0",
+)
 @EACH
 @LATENT
 def test_predictions_are_integrals(kind, value, mean, sd):

@@ -48,6 +48,7 @@ def test_expected_log_density_at_extremes(name):
         assert_allclose(got, expected, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.quick_cases("logit", "probit")
 @NAMES
 def test_derivatives_at_extremes(name):
     """Derivatives are differences of the quadrature: d_variance is half the second in the mean."""
@@ -130,6 +131,7 @@ def test_poisson():
         assert_allclose(p @ (counts - got) ** 2, spread, rtol=1e-5)
 
 
+@pytest.mark.quick_cases("*-2", "*-3", "0.4-7")
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("spread", [0.01, 0.4, 0.5, 1.0, 3.0])
 def test_softmax_moments_are_those_of_draws(n_classes, spread, rng):

@@ -225,6 +225,7 @@ def test_means_and_deviations_are_those_of_the_moments(fitted, way):
     assert_allclose(model.predict_std(ROWS, include_noise=False) ** 2, latent_variance[:, 0])
 
 
+@pytest.mark.quick_cases("fit")
 @WAYS
 def test_densities_quantiles_and_draws_agree(fitted, way):
     """Densities sum to one, with the quantiles and the mean that draws have, too."""

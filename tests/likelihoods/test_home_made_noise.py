@@ -169,6 +169,7 @@ def test_precisions_are_expectations_over_the_components(t):
     assert_allclose(bound, (weight @ np.log(joint[0] + joint[1])).sum())
 
 
+@pytest.mark.quick_cases("SVGPRegressor")
 @BOTH
 def test_it_is_learned_and_predicts(kind):
     """The share and the function are found, and predictions are those of its methods."""
@@ -207,6 +208,7 @@ def test_a_third_noise_that_varies_can_be_chosen(kind):
     assert may_vary(choice) and not warps_targets(choice)
 
 
+@pytest.mark.slow
 def test_bands_may_vary_where_the_chosen_noise_does_not():
     """Noise with the same parameters predicts then, with what the rows left out ask for."""
     rng = np.random.default_rng(0)

@@ -75,6 +75,7 @@ def test_expectations_and_derivatives_are_those_of_the_likelihood(likelihood, y)
             assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow_cases("AnytimeSGPRegressor-likelihood2-hurdle")
 @pytest.mark.parametrize(
     ("make", "likelihood", "draw"),
     [

@@ -103,6 +103,14 @@ def dense(name, parameters, rows, mean, S):
     return total - 0.5 * divergence
 
 
+@pytest.mark.quick_cases(
+    "True-False-student_t, free df",
+    "False-True-student_t",
+    "True-True-poisson",
+    "False-False-negative_binomial",
+    "True-False-censored",
+    "False-True-gaussian",
+)
 @ALL
 @MISSING
 @pytest.mark.parametrize("weighted", [False, True])
@@ -125,6 +133,9 @@ def test_the_bound_is_its_definition_and_q_its_optimum(name, missing, weighted):
             assert dense(name, parameters, rows, mean, scaled) < value + 1e-9
 
 
+@pytest.mark.quick_cases(
+    "True-student_t", "False-negative_binomial", "True-poisson", "False-censored", "True-gaussian"
+)
 @ALL
 @MISSING
 def test_all_gradients(name, missing):

@@ -80,6 +80,7 @@ def test_gradients_are_differences(kernel):
     )
 
 
+@pytest.mark.quick_cases("likelihood0-<lambda>", "likelihood1-<lambda>")
 @pytest.mark.parametrize(
     ("likelihood", "own"),
     [

@@ -157,6 +157,7 @@ def test_gaussian_noise_is_the_collapsed_bound(name, weighted):
     assert_same_gradient(got, gradient, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow_cases("student_t-True")
 @pytest.mark.parametrize(
     ("name", "weighted"),
     [*((name, True) for name in CASES), ("gaussian", False)]

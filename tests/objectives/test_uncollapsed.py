@@ -73,6 +73,7 @@ def test_uncollapsed_is_below_away_from_the_optimum(seed, size, coordinates):
     assert minibatch(moved, case).value < value - 1e-9
 
 
+@pytest.mark.quick_cases("*-1-weighted-*", "*-2-unweighted-*")
 @EVERY_LIKELIHOOD
 @COORDINATES
 @WEIGHTED

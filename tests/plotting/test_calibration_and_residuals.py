@@ -82,6 +82,7 @@ def test_the_grey_band_holds_nineteen_of_twenty(rng):
     assert abs(np.mean(np.abs(shares - 0.5) <= top - 0.5) - 0.95) < 0.02
 
 
+@pytest.mark.slow
 def test_groups_have_bands_of_their_own_size(rng):
     """Right predictions: about 95 % of the points of small groups lie in the bands of their line.
 
@@ -234,6 +235,7 @@ def test_a_fitted_model_is_needed(display):
         display.from_estimator(SVGPRegressor(), [[0.0]], [0.0])
 
 
+@pytest.mark.quick_cases("1", "2")
 @pytest.mark.parametrize("n_features", [1, 2, 12])
 def test_pictures_render(rng, n_features):
     """A new figure has at most nine panels; given axes are used as they are."""

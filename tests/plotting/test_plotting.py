@@ -241,6 +241,7 @@ def test_relevance_of_categories_in_a_sum():
     assert little == pytest.approx(np.sqrt((0.995**-2 - 1.0) / 2.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SVGPRegressor, slow(AnytimeSGPRegressor)])
 def test_relevance_of_learned_categories(kind):
     """A column that moves the level has the longer bar, whether values are missing or not."""

@@ -145,6 +145,12 @@ def names_of(X):
     return list(getattr(X, "columns", range(X.shape[1])))
 
 
+@pytest.mark.quick_cases(
+    "SVGPRegressor-categories",
+    "SVGPRegressor-names and gaps",
+    "SVGPRegressor-array",
+    "SVGPRegressor-one-hot",
+)
 @pytest.mark.parametrize("table", slow_but(QUICK, TABLES))
 @pytest.mark.parametrize(
     "model",

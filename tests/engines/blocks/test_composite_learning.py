@@ -76,6 +76,7 @@ def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
         learned(problem_with(rng, ROUGH, max_iter=5))
 
 
+@pytest.mark.slow
 def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     """Starts are compared without the tails of heavy-tailed targets; the noise has them."""
     X, y = rough_rows(rng, 1300)
@@ -148,6 +149,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
         assert {each[2] for each in rounds} == {composite_learning.MORE_NEIGHBORS}
 
 
+@pytest.mark.quick_cases("0.99-2")
 @ANY_BANDS
 @pytest.mark.parametrize("second, finalists", [(0.99, 2), (0.9, 0)])
 def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second, finalists):
@@ -288,6 +290,7 @@ def test_nothing_to_learn(rng):
     assert not can_learn(problem_of(*rough_rows(rng), kernel=ROUGH, optimizer="lbfgs"))
 
 
+@pytest.mark.slow
 def test_inducing_inputs_are_chosen_at_learned_scales(rng):
     """A column that plays no role does not spread them."""
     X = rng.uniform(-1.0, 1.0, (700, 2))
@@ -361,6 +364,7 @@ def test_far_steps_that_do_not_lead_near_are_forgotten(rng):
     assert probed(problem, begin) is None
 
 
+@pytest.mark.slow
 def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     """A smooth function, all rows apart but three pairs, whose targets differ."""
     X = np.linspace(-3.0, 3.0, 1500)[:, None]

@@ -13,6 +13,7 @@ from sklearn_sgp.engines.blocks.schedules import Average, Constant, RobbinsMonro
 from sklearn_sgp.factors.block_factors import Model
 
 
+@pytest.mark.quick_cases("schedule0")
 @pytest.mark.parametrize("schedule", [RobbinsMonro(0.4, 0.9, 0.75), Average(), Constant(0.3)])
 def test_mean_and_variance_over_random_sequences(schedule):
     """As theory predicts for the weights of the targets; 400 sequences of 6 steps."""

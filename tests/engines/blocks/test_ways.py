@@ -37,6 +37,7 @@ def ascents(monkeypatch, table, **settings):
     return seen
 
 
+@pytest.mark.slow
 def test_starts_learn_from_few_groups_and_the_best_from_all(monkeypatch, table):
     """Each ascent is scored once, and a round is not preceded by another score of the same."""
     seen = ascents(monkeypatch, table)
@@ -55,6 +56,7 @@ def test_few_labels_are_one_group(monkeypatch, table):
     assert [count for count, _ in seen[::2]] == [1] * len(seen[::2])
 
 
+@pytest.mark.slow
 def test_what_more_groups_say_of_labels_is_kept_unless_it_is_clearly_worse(monkeypatch, table):
     """It may seem worse by the standard error; of numbers it must not seem worse at all."""
     turns = 0.1 * (-1.0) ** np.arange(50)

@@ -203,6 +203,7 @@ def targets_for(rows, likelihood):
     return Rows(rows.X, y, rows.weight, rows.y_mean, rows.y_scale)
 
 
+@pytest.mark.quick_cases("0.5-StudentT", "0.0-Poisson", "*-Probit", "*-Gaussian")
 @pytest.mark.parametrize(
     "likelihood",
     [Probit(), Poisson(np.zeros(1)), StudentT(), Gaussian()],

@@ -17,6 +17,7 @@ def started(model):
     return [one for one in model.choices_ if one["choice"].startswith("start of classes")]
 
 
+@pytest.mark.quick_cases("False-0")
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("by_regressions", [False, True])
 def test_few_labels_of_many_columns(seed, by_regressions, monkeypatch):

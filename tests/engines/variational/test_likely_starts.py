@@ -78,6 +78,7 @@ def test_at_most_half_of_the_starts_go_on(n, kind):
     assert n_iter == len(problem.trace.objectives) > 0
 
 
+@pytest.mark.quick_cases("stepped")
 @pytest.mark.parametrize("kind", ["smooth", "stepped"])
 def test_what_goes_on_is_about_as_good_as_what_all_rows_would_choose(kind):
     """After 20 iterations on all rows the starts that are left lose at most 0.05 nats a row."""
@@ -162,6 +163,7 @@ def test_few_rows_are_learned_from_to_the_end():
     assert ascent._small_gain(few, False) is ascent._small_gain(exact, False) is None
 
 
+@pytest.mark.slow
 def test_a_default_fit_of_many_rows_comes_near_to_the_bound_of_a_long_one():
     """What is left behind and cut short costs less than 0.02 nats a row."""
     rows = make_rows(2500)
