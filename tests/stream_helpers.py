@@ -68,6 +68,11 @@ def assert_all_have_the_same_bands(model, X, y, rtol):
     assert_allclose(model.log_density(X, y), expected, rtol=1e-9)
     draws = model.sample_y(X, 4000, random_state=0, include_noise=False)
     assert_allclose(draws.std(axis=1), own, rtol=0.08)
+    draws = model.sample_y(X, 4000, random_state=0, method="pathwise")
+    assert_allclose(draws.std(axis=1), std, rtol=0.08)
+    told = model.predict_distribution(X)
+    assert_allclose(told.ppf([[0.95], [0.5]])[0], mean + 1.6448536 * std, rtol=rtol)
+    assert_allclose(told.rvs((4000, len(X)), random_state=0).std(axis=0), std, rtol=0.08)
 
 
 def log_parameters(model):

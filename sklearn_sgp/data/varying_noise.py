@@ -35,13 +35,15 @@ def varying(noise, shape):
 
 
 def of_rows(noise, function):
-    """Apply a function to the arrays of noise that differs from row to row."""
-    return VaryingNoise(*map(function, noise)) if isinstance(noise, VaryingNoise) else noise
+    """Apply a function to the arrays of noise that differs from row to row, known or not."""
+    if isinstance(noise, VaryingNoise):
+        return VaryingNoise(*map(function, noise))
+    return function(noise) if np.ndim(noise) == 2 else noise
 
 
 def noise_of_output(noise, output):
     """Return noise of one output, of one for all, one for each, or one for each row."""
-    if isinstance(noise, VaryingNoise):
+    if isinstance(noise, VaryingNoise) or np.ndim(noise) == 2:
         return of_rows(noise, lambda part: part[:, output : output + 1])
     return noise[output] if np.ndim(noise) else noise
 

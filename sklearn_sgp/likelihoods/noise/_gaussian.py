@@ -74,4 +74,4 @@ class Gaussian(Likelihood):
 
     def draw(self, f, noise_variance, rng):
         """Draw observations for latent values of shape (n, t, k)."""
-        return f + np.reshape(np.sqrt(noise_variance), (-1, 1)) * rng.standard_normal(f.shape)
+        return f + np.sqrt(noise_variance)[..., None] * rng.standard_normal(f.shape)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from stream_helpers import (
     assert_all_have_the_same_bands,
     batches,
@@ -16,6 +17,7 @@ from stream_helpers import (
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.streams import band_places
 from sklearn_sgp.engines.streams.band_places import RowSample
 from sklearn_sgp.predict.vouched_bands import NearSample
 
@@ -121,6 +123,24 @@ def test_bands_are_those_of_their_definition():
 def test_everything_predicted_has_the_bands_of_its_place():
     model, X, y = uneven_stream()
     assert_all_have_the_same_bands(model, X[::160], y[::160], rtol=1e-6)
+
+
+def test_each_output_has_the_noise_of_its_place(monkeypatch):
+    monkeypatch.setattr(band_places, "_is_gain", lambda gains: True)
+    X = np.linspace(0.0, 10.0, 1600)[:, None]
+    y = np.sin(12.0 * X) * np.where(X < 6.0, 1.0, 0.02) * [1.0, 3.0]
+    pieces = batches(X[::2], y[::2], *range(200, 800, 100))
+    model = taught(StreamingSGPRegressor(n_inducing=25, random_state=0), pieces)
+    assert model._fitted.state.places.near is not None
+    X, y = X[1::160], y[1::160]
+    mean, std = model.predict(X, return_std=True)
+    own, told = norm(mean, std), model.predict_distribution(X)
+    assert_allclose(told.cdf(y), own.cdf(y), rtol=1e-9)
+    assert_allclose(told.logpdf(y), own.logpdf(y), rtol=1e-9)
+    rounded = model.log_density(X, y, resolution=1e-6)
+    assert_allclose(rounded, own.logpdf(y).sum(axis=1), rtol=1e-6, atol=1e-6)
+    draws = model.sample_y(X, 4000, random_state=0, method="pathwise")
+    assert_allclose(draws.std(axis=2), std, rtol=0.08)
 
 
 def test_slopes_and_terms_have_the_factor_of_their_place():
