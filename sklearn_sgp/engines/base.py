@@ -13,6 +13,7 @@ from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
 from ..gp.jitter import factorise_above, factorise_finally, factorise_with_jitter
 from ..gp.posterior import Posterior
+from ..kernels._length_scales import with_larger_variance
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
@@ -105,6 +106,8 @@ class Start:
         Of the fit that learned the parameters of the kernel; None where they are a first guess.
     n_idle : int
         Length scales that columns of one value have for themselves, which say nothing.
+    wider : float
+        What learned variances were multiplied by, for rows too few to learn from.
     """
 
     kernel: object
@@ -119,6 +122,7 @@ class Start:
     units: TargetUnits = UNIT
     earlier: object = None
     n_idle: int = 0
+    wider: float = 1.0
 
     @property
     def is_by_default(self):
@@ -159,6 +163,14 @@ class Start:
             space=space,
             alternatives=tuple(one.telling_outputs_apart(n_outputs) for one in self.alternatives),
         )
+
+    def times(self, factor, parameters):
+        """Multiply the variances of parameters by a factor, of the noise where none was given."""
+        theta = with_larger_variance(parameters.expression, parameters.theta, factor)
+        parameters = parameters.with_values(theta=theta)
+        if "log_noise" not in self.with_default_bounds:
+            return parameters
+        return parameters.with_values(log_noise=parameters.log_noise + np.log(factor))
 
     def learns(self, optimizer):
         """Return whether there is anything to learn, and an optimiser to do it."""
@@ -314,10 +326,16 @@ class Fitted:
 
     @property
     def parameters_to_start_from(self):
-        """Parameters for a next fit, with one noise variance where all outputs share it."""
+        """Parameters for a next fit, with one noise variance where all outputs share it.
+
+        They are as they were learned, where rows were too few to learn from.
+        """
+        parameters = self.parameters
+        if self.start.wider != 1.0:
+            parameters = self.start.times(1.0 / self.start.wider, parameters)
         if not self.start.shares_noise:
-            return self.parameters
-        return self.parameters.with_values(log_noise=float(np.min(self.parameters.log_noise)))
+            return parameters
+        return parameters.with_values(log_noise=float(np.min(parameters.log_noise)))
 
     @property
     def posterior(self):

@@ -7,7 +7,6 @@ from scipy.special import ndtri, stdtrit
 
 from ..data.checks import SMALLEST
 from ..data.target_units import UNIT
-from ..kernels._length_scales import with_larger_variance
 from .other_starts import shorter_start
 
 # With fewer rows nothing is learned: hyperparameters of 2 to 5 rows that explain these best had
@@ -35,13 +34,10 @@ def borne_out(start, rows):
     has_learned = start.earlier is not None
     factor = 1.0 if has_learned and start.units is not UNIT else _factor(start, rows) ** 2
     parameters = start.parameters if has_learned else shorter_start(start, _SHARE_OF_SCALES)
-    theta = with_larger_variance(parameters.expression, parameters.theta, factor)
-    parameters = parameters.with_values(theta=theta)
-    space = start.space.without("theta")
+    parameters, space = start.times(factor, parameters), start.space.without("theta")
     if "log_noise" in start.with_default_bounds:
-        noise = parameters.log_noise + np.log(factor)
-        parameters, space = parameters.with_values(log_noise=noise), space.without("log_noise")
-    return replace(start, parameters=parameters, space=space, alternatives=())
+        space = space.without("log_noise")
+    return replace(start, parameters=parameters, space=space, alternatives=(), wider=factor)
 
 
 def _is_unsure(start, rows):
