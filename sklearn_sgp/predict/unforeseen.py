@@ -101,11 +101,12 @@ class Unforeseen:
     def noise(self, noise_at, inputs):
         """Return noise at inputs whose first two moments are averaged.
 
-        On inputs X ``noise_at`` returns a `VaryingNoise`, or what does not depend on them.
+        On inputs X ``noise_at`` returns a `VaryingNoise`, variances of rows, (n, t), or what does
+        not depend on them.
         """
         noise = noise_at(inputs.X)
         if not isinstance(noise, VaryingNoise):
-            return noise
+            return self._known_noise(noise_at, inputs, noise) if np.ndim(noise) == 2 else noise
         log_mean, log_variance = map(np.array, noise)
         for each in self._alternatives(inputs):
             own_mean, own_variance = noise_at(each.inputs.X)
@@ -114,6 +115,13 @@ class Unforeseen:
             spread = np.maximum(second - 2.0 * first, 0.0)
             log_mean[each.rows], log_variance[each.rows] = first - 0.5 * spread, spread
         return VaryingNoise(log_mean, log_variance)
+
+    def _known_noise(self, noise_at, inputs, noise):
+        """Return the means of variances that are known at inputs, (n, t)."""
+        noise = noise.copy()
+        for each in self._alternatives(inputs):
+            noise[each.rows] = each.mean(noise_at(each.inputs.X))
+        return noise
 
     def _alternatives(self, inputs):
         """Yield the `Alternatives` of some rows at a time."""

@@ -143,6 +143,16 @@ def test_each_output_has_the_noise_of_its_place(monkeypatch):
     assert_allclose(draws.std(axis=2), std, rtol=0.08)
 
 
+def test_a_missing_place_has_the_mean_noise_of_places():
+    model = uneven_stream()[0]
+    missing, nowhere = model._format.missing, np.array([[np.nan]])
+    ((_, places),) = missing.alternatives(missing.filled(nowhere), np.isnan(nowhere))
+    places = places.reshape(-1, 1)
+    mean, std = model.predict(places, return_std=True)
+    expected = np.mean(std**2) + mean.var()
+    assert_allclose(model.predict(nowhere, return_std=True)[1] ** 2, expected, rtol=1e-9)
+
+
 def test_slopes_and_terms_have_the_factor_of_their_place():
     model, X, _ = uneven_stream()
     X, equal = X[5::160], with_equal_bands(model)
