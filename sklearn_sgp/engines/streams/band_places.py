@@ -34,6 +34,10 @@ _ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
 # than without; 60 random streams, half of them with repeated rows, have the same ones with any
 # limit. Beyond half of them what is left is hardly a sample of all.
 _MOST_REPEATED = 0.5
+# Share of these of which is known what the others say. What rows that are lost said of themselves
+# cannot be taken out where less noise was learned since: of 100 rows of a fast series that ends
+# quiet 42 were known, all of them quiet, and bands at the lost places became narrower still.
+_LEAST_LEFT_OUT = 0.5
 # The part of the sample that is furthest off, and how much of all squares it may hold. Where one
 # row in fifty is far off at random, two of them side by side look like a place, and the next one
 # elsewhere cost 500 nats. Such rows held 0.92 and more in 90 % of the batches of 16 streams; the
@@ -127,6 +131,9 @@ class BandPlaces:
         if rows is None or len(rows) < _LEAST_SAMPLE:
             return replace(self, near=None)
         mean, variance = replace(fitted.predictor, alpha=alpha).left_out(rows, None, n_jobs)
+        is_known = np.isfinite(variance).all(axis=1)
+        if is_known.sum() < max(_LEAST_SAMPLE, _LEAST_LEFT_OUT * len(rows)):
+            return replace(self, near=None)
         variance = variance + noise_of_each(rows, fitted.noise_variance)
         variance = np.broadcast_to(variance, mean.shape)
         squares = np.maximum((rows.targets - mean) ** 2, GRID**2)

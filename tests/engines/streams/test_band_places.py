@@ -267,6 +267,18 @@ def test_a_saved_stream_has_its_sample_and_goes_on():
     assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
 
 
+@pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
+def test_rows_that_cannot_be_left_out_say_no_place():
+    """Most rows of a stretch that is lost cannot, and those of a quiet one spoke for all."""
+    X = np.linspace(0.0, 10.0, 1600)[:, None]
+    y = np.sin(12.0 * X[:, 0]) * np.where(X[:, 0] < 6.0, 1.0, 0.02)
+    kept = np.flatnonzero(np.arange(800) % 5)
+    pieces = batches(X[::2][kept], y[::2][kept], *range(160, 640, 80))
+    model = taught(StreamingSGPRegressor(n_inducing=25, random_state=0), pieces)
+    same = with_equal_bands(model)
+    assert model.log_density(X, y).mean() > same.log_density(X, y).mean() - 0.1
+
+
 def test_rows_that_are_far_off_at_random_are_no_place():
     """Two of them side by side took the next one elsewhere for 500 nats less likely."""
     rng = np.random.default_rng(2)
