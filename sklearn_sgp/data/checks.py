@@ -12,7 +12,6 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from .._compat import _check_sample_weight
 from .._warnings import warn_caller
-from .winsorize import median_mad
 
 # Squares of larger numbers, over noise variances and times weights, can overflow.
 LARGEST = 1e100
@@ -33,7 +32,9 @@ _LARGEST_WEIGHT, _SHARE_LOST = 1e8, 0.1
 # rows of two and three classes, all of weight 1e4, fell from -.19 and -.44 nats a row to -.69 and
 # -.71 by SVGPClassifier and -1.7 and -1.0 by a stream; of 1e12 probabilities of 0 came.
 _MOST_OF_COUNTS = 1e3
-_TOO_FAR = 1e6
+# Targets are too far from their median at so many times the distance that others have, and equal to
+# it where they differ by so small a share, as sums and products of equal numbers do.
+_FAR_OFF, _SHARE_OF_ROUNDING = 1.5e6, 1e-12
 
 
 def _without_warning(check):
@@ -263,15 +264,25 @@ def warn_of_far_targets(y, weight):
     rows, with `likelihood="student_t"` as if it were not there.
     """
     y = y if weight is None else y[np.asarray(weight) > 0.0]
-    median, deviation = median_mad(y)
-    furthest = np.maximum(y.max(axis=0) - median, median - y.min(axis=0))
-    if ((deviation > 0.0) & (furthest > _TOO_FAR * deviation)).any():
+    median = np.median(y, axis=0)
+    distance, rounding = np.abs(y - median), _SHARE_OF_ROUNDING * np.abs(median)
+    usual = [_usual(*column) for column in zip(distance.T, rounding, strict=True)]
+    if (distance.max(axis=0) > _FAR_OFF * np.array(usual)).any():
         warn_caller(
             "Numbers of y should be of one size. Got some that are more than a million times as "
             "far from the median as the others: with Gaussian noise next to nothing is learned "
             'from the others. Leave such rows out, or take likelihood="student_t" or "auto".',
             UserWarning,
         )
+
+
+def _usual(distance, rounding):
+    """Return the median of distances from the median, or of those of the others if most are 0."""
+    usual = np.median(distance)
+    if usual > rounding:
+        return usual
+    others = distance[distance > rounding]
+    return np.median(others) if len(others) else np.inf
 
 
 def check_n_samples(n_samples, least=0):

@@ -1,5 +1,7 @@
 """Little, repeated, constant, huge and tiny data give a finite and sensible model."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -151,3 +153,22 @@ def test_a_far_target_is_told_of(kind):
     for options in ({"likelihood": "student_t"}, {"likelihood": "auto"}):
         kind(n_inducing=10, max_iter=5, random_state=0, **options).fit(X, y)
     kind(n_inducing=10, max_iter=5, random_state=0).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_far"),
+    [("counts", True), ("shares", True), ("few others", False), ("rounding", False)],
+)
+def test_far_targets_where_most_are_equal(kind, is_far):
+    """Most counts may be 0; what rounding makes of equal numbers is no size of theirs."""
+    rng, X = np.random.default_rng(0), np.arange(200.0)[:, None]
+    y = {
+        "counts": np.append(rng.poisson(0.3, 199), 1e9),
+        "shares": np.append(np.where(rng.random(199) < 0.6, 0.0, rng.random(199)), 1e9),
+        "few others": np.where(np.arange(200) < 5, 1e9, 0.0),
+        "rounding": np.where(np.arange(200) < 5, 6.0, 5.0 + 1e-15 * np.arange(200)),
+    }[kind]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        SVGPRegressor(n_inducing=10, max_iter=2, random_state=0).fit(X, y)
+    assert any("should be of one size" in str(one.message) for one in told) == is_far
