@@ -40,9 +40,10 @@ class DriftCheck:
     def of(cls, estimator):
         """Begin after a first batch; None where kernel and noise were given."""
         start = estimator._fitted.start
-        if estimator.optimizer is not None and is_held(start):
+        held = estimator.optimizer is not None and is_held(start)
+        if held and start.earlier is None:  # else a fit before has learned them
             return cls(due=_LEAST_CHECKED_ROWS, is_held=True)
-        return cls() if start.learns(estimator.optimizer) else None
+        return cls() if held or start.learns(estimator.optimizer) else None
 
     def after(self, rows, n_rows, observations):
         """Warn if most of the rows lie far outside of their predictions; return the next check.

@@ -1,5 +1,7 @@
 """Fits of one to five rows, which say nothing of a kernel, and little of its scale."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -82,6 +84,16 @@ def test_few_rows_after_more_keep_what_these_learned(estimator):
         assert_allclose(correlations(), learned)
         held.append(np.mean(np.abs(truth - mean) < 1.645 * std))
     assert np.mean(held) > 0.8
+
+
+@pytest.mark.parametrize("estimator", [SVGPRegressor, AnytimeSGPRegressor])
+def test_batches_after_a_warm_start_of_few_rows(estimator):
+    """Kernel and noise were learned before: no batch is told that they were not."""
+    X, y, new, truth = next(draws(2, 1))
+    model = estimator(warm_start=True, random_state=0).fit(new, truth).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="The first batch had fewer than")
+        model.partial_fit(new[:20], truth[:20]).partial_fit(new[20:], truth[20:])
 
 
 @EVERY
