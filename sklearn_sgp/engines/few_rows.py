@@ -45,7 +45,11 @@ def _is_unsure(start, rows):
     has_noise = getattr(start.likelihood, "has_noise", False)  # Gaussian, or with tails
     is_plain = has_noise and not start.parameters.has_features
     of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
-    return by_default and is_plain and of_numbers and rows.weights[1].sum() < ROWS_TO_LEARN
+    return by_default and is_plain and of_numbers and _are_few(rows)
+
+
+def _are_few(rows):
+    return rows.weights[1].sum() < ROWS_TO_LEARN
 
 
 def _factor(start, rows):
@@ -60,6 +64,14 @@ def _factor(start, rows):
     return wider * float(np.max(np.where(sizes > 0.0, np.maximum(sizes, SMALLEST), 1.0)))
 
 
+def says_little(start, rows):
+    """Return whether rows are so few that nothing is learned, nor chosen by a kernel's errors.
+
+    Amid a fit kernels of many rows are held, too, for callbacks.
+    """
+    return is_held(start) and _are_few(rows)
+
+
 def is_held(start):
-    """Return whether rows were so few that nothing was learned of the default kernel."""
+    """Return whether nothing was learned of the default kernel, as of rows that are few."""
     return "theta" in start.with_default_bounds and not start.space.learns("theta")

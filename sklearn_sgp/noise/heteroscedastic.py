@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from ..engines.few_rows import is_held
+from ..engines.few_rows import says_little
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
 from ..objectives.sites import UnboundedSitesError
@@ -78,7 +78,7 @@ def alternate_noise(problem, likelihood, learn):
         The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
     """
     candidates = NoiseChoice.of(likelihood).candidates
-    if is_held(problem.start):  # errors of a kernel that was not learned choose nothing
+    if says_little(problem.start, problem.rows):
         candidates = candidates[:1]
     with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, candidates, learn)

@@ -109,6 +109,15 @@ def test_other_noise_is_scored(places, rng, likelihood, optimizer):
     assert scores["log_p"][-1] > scores["log_p"][0] - 0.05
 
 
+def test_noise_is_chosen_amid_a_fit(rng):
+    """Kernels are held for callbacks, too: that rows are few is no reason then (-0.5, not 0.5)."""
+    X = rng.uniform(0.0, 6.0, (200, 1))
+    y = np.sin(2.0 * X[:, 0]) + (0.02 + 0.5 * (X[:, 0] > 3.0)) * rng.standard_normal(200)
+    model = SVGPRegressor(likelihood="auto", n_inducing=20, max_iter=10, random_state=0)
+    scores = scores_of(model, X, y, {"log_p": log_density_scorer})
+    assert scores["log_p"][-1] > model.log_density(X, y).mean() - 0.4
+
+
 def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng):
     """What a callback sees is what a fit without learning gives at the parameters of that step."""
     X, f = places
