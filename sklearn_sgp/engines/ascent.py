@@ -179,6 +179,7 @@ class Ascents:
         begun = best = space.merit(like, self.value)
         x, bounds = space.pack(like), space.bounds(like)
         slopes = space.pack_gradient(space.with_prior(*objective(like), like)[1])
+        value_of = getattr(objective, "value", lambda parameters: objective(parameters)[0])
         for k, begin in enumerate(space.pack(self.start)):
             for place in _places(x[k], begin, bounds[k], slopes[k]):
                 if self.trace.clock.left() <= 0.0:
@@ -186,7 +187,7 @@ class Ascents:
                 moved = np.append(x[:k], [place, *x[k + 1 :]])
                 parameters = space.unpack(moved, like)
                 try:
-                    value = objective(parameters)[0]
+                    value = value_of(parameters)
                 except NotPositiveDefiniteError:
                     continue
                 gain = space.merit(parameters, value) - best

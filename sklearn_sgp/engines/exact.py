@@ -1,10 +1,10 @@
 """Fits whose inducing inputs contain all rows: their objective and q(u) are the exact process's."""
 
-from functools import partial
+from dataclasses import dataclass
 
 from .._linalg import NotPositiveDefiniteError
 from ..data.distinct import DistinctRows
-from ..objectives.exact import exact_evidence, exact_posterior_of_rows
+from ..objectives.exact import exact_evidence, exact_posterior_of_rows, exact_value
 
 
 def exact_objective(space, parameters, rows, copies=1.0):
@@ -35,7 +35,22 @@ def exact_objective(space, parameters, rows, copies=1.0):
         exact_evidence(parameters, distinct)
     except NotPositiveDefiniteError:
         return None
-    return partial(exact_evidence, rows=distinct)
+    return ExactObjective(distinct)
+
+
+@dataclass(frozen=True)
+class ExactObjective:
+    """The evidence of the exact process of some rows."""
+
+    rows: DistinctRows
+
+    def __call__(self, parameters):
+        """Compute value and gradient."""
+        return exact_evidence(parameters, self.rows)
+
+    def value(self, parameters):
+        """Compute the value alone."""
+        return exact_value(parameters, self.rows)
 
 
 def exact_fit(prior, noise_variance, rows):

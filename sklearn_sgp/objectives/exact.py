@@ -87,11 +87,20 @@ def exact_evidence(parameters, rows):
     """
     kernel, s2 = parameters.kernel, parameters.noise_variance
     outputs = _outputs(kernel, rows, s2)
-    value = _finite(sum(one.value for one in outputs))
+    value = _sum_of_values(outputs)
     cotangents, log_noise = zip(*(one.gradient() for one in outputs), strict=True)
     theta, _ = kernel.gram_vjp(rows.X, sum(cotangents), False)
     by_output = np.array(log_noise) if np.ndim(s2) else log_noise[0]
     return value, Gradient(theta=theta, log_noise=noise_gradient(s2, by_output), Z=0.0)
+
+
+def exact_value(parameters, rows):
+    """Compute the log evidence alone, in half of the time or less; see `exact_evidence`."""
+    return _sum_of_values(_outputs(parameters.kernel, rows, parameters.noise_variance))
+
+
+def _sum_of_values(outputs):
+    return _finite(sum(one.value for one in outputs))
 
 
 def left_out_score(parameters, rows):

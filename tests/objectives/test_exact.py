@@ -18,6 +18,7 @@ from sklearn_sgp.objectives.exact import (
     exact_evidence,
     exact_posterior,
     exact_posterior_of_rows,
+    exact_value,
 )
 
 KERNELS = pytest.mark.parametrize("kernel", ["rbf", "sum", "product", "columns"])
@@ -46,6 +47,7 @@ def test_evidence_of_repeated_rows(kernel, t):
     case = repeated(kernel, t)
     value, _ = exact_evidence(case.parameters, distinct(case))
     assert_allclose(value, log_normal(case.y, covariance(case)), rtol=1e-10)
+    assert exact_value(case.parameters, distinct(case)) == value
 
 
 @KERNELS

@@ -204,7 +204,7 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
             )
             options |= {"max_iter": runs.left, "scale": scale}
             found = ascend_lbfgs(evidence, problem.space, runs.parameters, **options)
-            runs.add(*found, evidence)
+            runs.add(*found, exact)
     return runs.result(n_rows == len(problem.rows))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.distinct import DistinctRows
-from ...objectives.exact import exact_evidence, exact_posterior
+from ...objectives.exact import exact_evidence, exact_posterior, exact_value
 from .online_bound import OnlineBound
 
 
@@ -44,6 +44,10 @@ class ExactBound:
     def __call__(self, parameters):
         """Compute value and gradient."""
         return exact_evidence(parameters, self.rows)
+
+    def value(self, parameters):
+        """Compute the value alone."""
+        return exact_value(parameters, self.rows)
 
 
 def exact_or_not(bound, proposal, prior):
