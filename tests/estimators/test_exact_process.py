@@ -27,6 +27,7 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.exact import ExactObjective
 
 REGRESSORS = {
     "svgp": (SVGPRegressor, {"max_iter": 1000}),
@@ -171,6 +172,19 @@ def test_where_a_run_ends_early(name, case):
     given = {"noise_variance": noise, "noise_variance_bounds": (1e-10, 1e3)}
     model = made(name, kernel, inducing=X, normalize_y=False, **given).fit(X, y)
     assert model.objective_ > optimum(X, y, kernel, noise, False) - 1e-3
+
+
+def test_parameters_moved_alone_take_few_values(monkeypatch):
+    """They ask for no gradients, and follow no way that has lost what all the rows tell (68)."""
+    asked, value = [], ExactObjective.value
+    monkeypatch.setattr(
+        ExactObjective, "value", lambda self, one: asked.append(1) or value(self, one)
+    )
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (300, 2))
+    y = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.normal(size=300)
+    SVGPRegressor(UNIT * RBF([1.0, 1.0]), inducing=X, random_state=0).fit(X, y)
+    assert 0 < len(asked) < 50
 
 
 @EACH_REGRESSOR
