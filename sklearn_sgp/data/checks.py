@@ -83,7 +83,7 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
     given = sample_weight
     refuse_iterator("sample_weight", given)
     try:
-        if getattr(getattr(given, "dtype", None), "kind", "") in ("m", "M"):
+        if _are_dates(given):
             raise TypeError("dates are no weights")
         sample_weight = _check_sample_weight(given, X, dtype=dtype, ensure_non_negative=True)
     except (TypeError, ValueError, OverflowError) as error:
@@ -92,6 +92,15 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
     if not sample_weight.any():  # scikit-learn itself refuses these from 1.9 on
         raise ValueError("sample_weight must hold a weight above zero. Got zero for every row.")
     return sample_weight
+
+
+def _are_dates(values):
+    """Return whether numpy's dates or durations are among values, which it reads as numbers."""
+    if isinstance(values, list | tuple):
+        values = np.asarray(values)
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    dates = np.datetime64, np.timedelta64
+    return kind in ("m", "M") or (kind == "O" and any(isinstance(one, dates) for one in values))
 
 
 def _explain_weights(given, error):

@@ -5,7 +5,15 @@ from contextlib import contextmanager
 import numpy as np
 
 from .checks import first_words, refuse_iterator, shortened
-from .readable import OF_THINGS, EntriesError, as_float, is_absent, is_entry, is_number
+from .readable import (
+    OF_THINGS,
+    EntriesError,
+    as_float,
+    is_absent,
+    is_entry,
+    is_number,
+    refuse_dates,
+)
 
 # What scikit-learn, pandas and numpy say of targets that are missing.
 _OF_MISSING = ("NaN", "NA is ambiguous", "NAType")
@@ -15,6 +23,7 @@ _OF_MISSING = ("NaN", "NA is ambiguous", "NAType")
 def readable_targets(y):
     """Let an error on reading y say what `explain_targets` knows."""
     refuse_iterator("y", y)
+    refuse_dates(y, name="y")
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:

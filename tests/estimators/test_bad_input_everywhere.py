@@ -380,6 +380,8 @@ def test_iterators_are_refused_with_a_cure(name, argument):
         np.ones((N, 2)),
         np.ones(3),
         np.zeros(N, dtype="M8[D]"),
+        [np.datetime64("2020-01-01")] * N,
+        np.array([np.timedelta64(1, "D")] * N, dtype=object),
     ],
 )
 def test_weights_that_are_no_weights_name_a_cure(weight):
@@ -405,3 +407,5 @@ def test_densities_of_odd_targets_name_a_cure(value):
     y[0] = value
     with pytest.raises(ValueError, match=r"leave such rows out|take a classifier"):
         model.log_density(X, y)
+    with pytest.raises(ValueError, match=r"y must hold numbers\. Got dates"):
+        model.log_density(X, np.zeros(N, dtype="M8[D]"))
