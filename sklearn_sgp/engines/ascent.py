@@ -185,23 +185,28 @@ class Ascents:
         value_of = getattr(objective, "value", lambda parameters: objective(parameters)[0])
         for k, begin in enumerate(space.pack(self.start)):
             for way in _ways(x[k], begin, bounds[k], slopes[k]):
-                for place in way:
-                    if self.trace.clock.left() <= 0.0:
-                        return False
-                    moved = np.append(x[:k], [place, *x[k + 1 :]])
-                    parameters = space.unpack(moved, like)
-                    try:
-                        value = value_of(parameters)
-                    except NotPositiveDefiniteError:
-                        continue
-                    gain = space.merit(parameters, value) - best
-                    if gain > (-EXACT_TOL if place == begin else 0.0):
-                        x = moved
-                    if gain > 0.0:
-                        best, self.parameters, self.value = best + gain, parameters, value
-                    if gain < -_LOST:
-                        break
-        return best - begun > EXACT_TOL
+                x, best = self._follow(way, k, begin, x, best, value_of)
+        return self.trace.clock.left() > 0.0 and best - begun > EXACT_TOL
+
+    def _follow(self, way, k, begin, x, best, value_of):
+        """Move the k-th parameter of x from place to place; return x and the best merit so far."""
+        for place in way:
+            if self.trace.clock.left() <= 0.0:
+                break
+            moved = np.append(x[:k], [place, *x[k + 1 :]])
+            parameters = self.space.unpack(moved, self.parameters)
+            try:
+                value = value_of(parameters)
+            except NotPositiveDefiniteError:
+                continue
+            gain = self.space.merit(parameters, value) - best
+            if gain > (-EXACT_TOL if place == begin else 0.0):
+                x = moved
+            if gain > 0.0:
+                best, self.parameters, self.value = best + gain, parameters, value
+            if gain < -_LOST:
+                break
+        return x, best
 
     def result(self, of_all_rows, known=None):
         """Return the `Run` that all of them were; ``known`` as it has it."""

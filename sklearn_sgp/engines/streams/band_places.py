@@ -125,39 +125,14 @@ class BandPlaces:
             Of bands that are the same everywhere; see `predict.vouched_bands`.
         """
         is_narrow = bool((share[0] > 1.0).any())  # what came last was further off
-        if is_narrow or len(self.sample) < _LEAST_SAMPLE:
-            return replace(self, near=None)
-        rows = self.sample.alone()
-        if rows is None or len(rows) < _LEAST_SAMPLE:
-            return replace(self, near=None)
-        mean, variance = replace(fitted.predictor, alpha=alpha).left_out(rows, None, n_jobs)
-        is_known = np.isfinite(variance).all(axis=1)
-        if is_known.sum() < max(_LEAST_SAMPLE, _LEAST_LEFT_OUT * len(rows)):
-            return replace(self, near=None)
-        variance = variance + noise_of_each(rows, fitted.noise_variance)
-        variance = np.broadcast_to(variance, mean.shape)
-        squares = np.maximum((rows.targets - mean) ** 2, GRID**2)
-        if _of_furthest(squares / variance) > _MOST_OF_FURTHEST:
-            return replace(self, near=None)
-        variance, usual = narrowed(variance, 1.0, *share[1:]), share[1]
-        same = narrowed(variance, share[0], usual)
-        X = np.ascontiguousarray(rows.X, dtype=np.float64)
-        near = NearSample(fitted.posterior.prior.kernel, X, variance, squares)
-        weights, best = near.correlations(X), None
-        np.fill_diagonal(weights, 0.0)
-        nearness = weights.max(axis=1, keepdims=True)
-        reach = max(np.quantile(nearness, _FURTHEST_PART), np.finfo(float).tiny)
-        near, nearness = replace(near, reach=reach), np.minimum(nearness / reach, 1.0)
-        for power in _TIMES_SQUARED_TWICE:
-            for prior in _PRIORS:
-                one = replace(near, power=power, prior=prior)
-                band = one.narrowed_by(weights, nearness, variance, same)
-                value = _log_density(squares, band)
-                if best is None or value.mean() > best[0].mean():
-                    best = value, one
-            weights = np.square(np.square(weights))
-        is_gain = _is_gain(best[0] - _log_density(squares, same))
-        return replace(self, near=best[1] if is_gain else None)
+        rows = None if is_narrow else self._told_apart()
+        near = None if rows is None else _near(rows, fitted, share, alpha, n_jobs)
+        return replace(self, near=near)
+
+    def _told_apart(self):
+        """Return the rows of the sample that do not repeat, or None where these are too few."""
+        rows = self.sample.alone() if len(self.sample) >= _LEAST_SAMPLE else None
+        return None if rows is None or len(rows) < _LEAST_SAMPLE else rows
 
 
 NO_PLACES = BandPlaces()
@@ -169,6 +144,41 @@ def _mixed(start, n):
     for shift, factor in _MIXERS:
         number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
     return number ^ (number >> np.uint64(31))
+
+
+def _near(rows, fitted, share, alpha, n_jobs):
+    """Return the `NearSample` that predicts each of some rows best from the others.
+
+    None where bands that are the same everywhere are as good, or rows do not tell.
+    """
+    mean, variance = replace(fitted.predictor, alpha=alpha).left_out(rows, None, n_jobs)
+    is_known = np.isfinite(variance).all(axis=1)
+    if is_known.sum() < max(_LEAST_SAMPLE, _LEAST_LEFT_OUT * len(rows)):
+        return None
+    variance = variance + noise_of_each(rows, fitted.noise_variance)
+    variance = np.broadcast_to(variance, mean.shape)
+    squares = np.maximum((rows.targets - mean) ** 2, GRID**2)
+    if _of_furthest(squares / variance) > _MOST_OF_FURTHEST:
+        return None
+    variance, usual = narrowed(variance, 1.0, *share[1:]), share[1]
+    same = narrowed(variance, share[0], usual)
+    X = np.ascontiguousarray(rows.X, dtype=np.float64)
+    near = NearSample(fitted.posterior.prior.kernel, X, variance, squares)
+    weights, best = near.correlations(X), None
+    np.fill_diagonal(weights, 0.0)
+    nearness = weights.max(axis=1, keepdims=True)
+    reach = max(np.quantile(nearness, _FURTHEST_PART), np.finfo(float).tiny)
+    near, nearness = replace(near, reach=reach), np.minimum(nearness / reach, 1.0)
+    for power in _TIMES_SQUARED_TWICE:
+        for prior in _PRIORS:
+            one = replace(near, power=power, prior=prior)
+            band = one.narrowed_by(weights, nearness, variance, same)
+            value = _log_density(squares, band)
+            if best is None or value.mean() > best[0].mean():
+                best = value, one
+        weights = np.square(np.square(weights))
+    is_gain = _is_gain(best[0] - _log_density(squares, same))
+    return best[1] if is_gain else None
 
 
 def _of_furthest(ratio):
