@@ -49,8 +49,9 @@ MORE_FILES_OF_A_PREDICTION = {
 # From an evidence to the numbers of the kernel are eight calls, and ten or more from a fit to the
 # evidence.
 MOST_DEPTH_OF_A_FIT = 22
-# Where noise is learned in turn with the function, and warps by fits of some rows, each is a fit.
-MOST_DEPTH_OF_ALL_IN_TURN = 28
+# A stream of classes begins by regressions of some labels, beside its own bound. A kernel of
+# categories is a sum of products of selections: each is a call, as are blocks of codes.
+MOST_DEPTH_OF_ANY_FIT, MOST_DEPTH_WITH_CATEGORIES = 25, 30
 
 QUICK = {"max_iter": 2, "n_inducing": 6, "random_state": 0, "n_jobs": 1}
 BLOCKS = {"block_size": 20, "n_neighbors": 6}
@@ -364,8 +365,20 @@ def test_a_fit_is_not_deep(trips, kind):
     assert trips[kind]["fit"].depth <= MOST_DEPTH_OF_A_FIT
 
 
-def test_a_fit_of_all_in_turn_is_not_much_deeper(structure):
+@pytest.mark.quick_cases("svgp-auto", "svgp-categories", "anytime-pic", "streaming-2-classes")
+@pytest.mark.parametrize("case", CASES)
+def test_no_fit_is_much_deeper(structure, case):
+    """So it is with every likelihood, model and kind of data, but for what kernels are made of."""
+    kind, parameters, data = CASES[case]
+    blocks = BLOCKS if kind in (AnytimeSGPRegressor, AnytimeSGPClassifier) else {}
+    model, (X, y) = kind(**(QUICK | blocks | parameters)), table(data)
+    most = MOST_DEPTH_WITH_CATEGORIES if data == "categories" else MOST_DEPTH_OF_ANY_FIT
+    assert structure.Calls().of(lambda: model.fit(X, y)).depth <= most
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
+def test_a_fit_of_all_in_turn_is_not_deeper(structure, kind):
     """The longest of all fits, which chooses noise and warps, is read as the others are."""
-    calls = structure.trips(partial(AnytimeSGPRegressor, likelihood="auto"))["fit"]
-    assert calls.depth <= MOST_DEPTH_OF_ALL_IN_TURN
+    calls = structure.trips(partial(kind, likelihood="auto"))["fit"]
+    assert calls.depth <= MOST_DEPTH_OF_A_FIT
     assert len(calls.own_jumps) <= MOST_JUMPS_OF_A_FIT, as_lines(calls.own_jumps)

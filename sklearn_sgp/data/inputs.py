@@ -173,8 +173,11 @@ class InputFormat:
         """Return an array of inputs without what the kernel does not see, for `read`.
 
         As `validate_data` of scikit-learn does for rows of a prediction, without the tags of the
-        estimator, which say nothing of X.
+        estimator, which say nothing of X. Finite arrays with the columns of the fit pass all of
+        these. They take a row of `SVGPRegressor` from 0.1 to 0.2 ms, so they are not asked.
         """
+        if not self.apart and _are_numbers_of(estimator, X):
+            return X
         given, options = X, {**options, "dtype": [np.float64, np.float32], "input_name": "X"}
         if not self.apart:
             _check_feature_names(estimator, X, reset=False)
@@ -282,6 +285,17 @@ class InputFormat:
         if categorical_features is None:
             return replace(self, codes=NO_CODES)
         return replace(self, codes=CategoryCodes.fit(X, categorical_features, weight))
+
+
+def _are_numbers_of(estimator, X):
+    """Return whether X is an array of finite numbers, with the columns of a fit without names."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    is_known = len(X) > 0 and X.shape[1] == getattr(estimator, "n_features_in_", None)
+    if not is_known or hasattr(estimator, "feature_names_in_"):
+        return False
+    with np.errstate(all="ignore"):  # a sum that overflows is looked at by scikit-learn
+        return bool(np.isfinite(X.sum()))
 
 
 def as_table(X):

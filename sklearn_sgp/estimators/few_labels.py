@@ -84,7 +84,7 @@ class WeighFrequencies:
             if clock.left() < _LEFT_OUT_PARTS * clock.elapsed():  # each takes as long as the fit
                 return fit
             try:
-                share = self._share(fit, place, weight)
+                share = yield from self._share(fit, place, weight)
             except NotPositiveDefiniteError:  # of fewer rows than the fit has
                 return fit
             if fit.trace.stopped:
@@ -101,7 +101,7 @@ class WeighFrequencies:
         fit.trace.begin("labels that are left out")
         for part in np.unique(parts):
             left, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-            p = _predicted(_of_rows(fit, place, kept), self.steps, fit, left)
+            p = yield from _predicted(_of_rows(fit, place, kept), self.steps, fit, left)
             if fit.trace.stopped:
                 return None
             own[left] = np.log(p[np.arange(len(left)), place[left]])
@@ -195,7 +195,7 @@ def _predicted(some, steps, fit, left):
     """Return probabilities of the rows that are left, by a fit of some others."""
     with warnings.catch_warnings():  # what is to be said is said of all rows
         warnings.simplefilter("ignore")
-        some = some.after(steps)
+        some = yield from some.after(steps)
     labels = None if fit.labels is None else fit.labels[left]
     fitted = some.fitted
     model = Classes(fitted.predictor.ready(), fitted.public_likelihood, some.targets)

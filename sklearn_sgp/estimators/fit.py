@@ -1,6 +1,7 @@
 """A fit between two of its steps."""
 
 from dataclasses import dataclass, replace
+from inspect import isgenerator
 
 import numpy as np
 
@@ -69,17 +70,17 @@ class Fit:
         return cls(X, y, weight, labels, y.ndim, n_samples, offset=offset, is_batch=is_batch)
 
     def after(self, steps):
-        """Return what steps make of it, beside the fit that is told; raise Ctrl-C amid them."""
+        """Return what steps make of it, beside the fit that is told; raise Ctrl-C amid them.
+
+        They ask for fits; see `estimators.asking`.
+        """
         fit = self
         for step in steps:
-            fit = step(fit)
-        return fit.unbroken()
-
-    def unbroken(self):
-        """Return the same; raise the Ctrl-C that has ended it."""
-        if self.fitted.interrupted:
+            made = step(fit)
+            fit = (yield from made) if isgenerator(made) else made
+        if fit.fitted.interrupted:
             raise KeyboardInterrupt
-        return self
+        return fit
 
     def ended_by_ctrl_c(self):
         """Return what was learned, after which Ctrl-C is raised; at once where that is not all."""

@@ -6,6 +6,7 @@ A second fit of the same rows with `warm_start` goes on, or the first one stays.
 import hashlib
 from dataclasses import replace
 from functools import partial
+from inspect import isgenerator
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,6 +16,7 @@ from ..engines.fingerprints import fingerprint
 from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
+from .asking import answered
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
 from .chosen import fingerprints, later_problem
 from .few_labels import WeighFrequencies
@@ -43,7 +45,8 @@ def run_recipe(estimator, fit, recipe, progress, clock):
             trace.forecast.expect(LATER, np.inf)
         for step in recipe.learn:
             try:
-                fit = step(fit)
+                made = step(fit)
+                fit = answered(made) if isgenerator(made) else made
             except KeyboardInterrupt:
                 fit = fit.ended_by_ctrl_c()
         fit = better_of(estimator, fit, mark)
@@ -73,7 +76,7 @@ def _attributes_now(estimator, fit, recipe, parameters):
         rng=check_random_state(0),
         n_samples=None,
     )
-    fit = replace(fit, problem=held).after(recipe.learn)
+    fit = answered(replace(fit, problem=held).after(recipe.learn))
     fitted = replace(fit.fitted, targets=fit.targets)
     attributes = fitted_attributes(estimator, fitted, sample.total_weight)
     attributes |= trace_attributes(trace, fit.targets, rows.total_weight)

@@ -61,13 +61,13 @@ class VouchForMean:
             return fit
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit
-        judged = self._judged(fit)
+        judged = yield from self._judged(fit)
         if judged is None:
             return fit
         judged.tell(fit.trace)
         reference = judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):
-            return _instead_of(fit, reference)
+            return (yield from _instead_of(fit, reference))
         if not self.combines:
             return fit
         share, is_cut = (np.array(part) for part in zip(*judged.choices, strict=True))
@@ -85,7 +85,7 @@ class VouchForMean:
             return _Judged.of(fit, replace(fit, problem=equal.problem, fitted=equal.learned))
         if fit.plain is not None:
             return _Judged.of(fit, fit.plain)
-        plain = fit.after(self.with_same_kernel)
+        plain = yield from fit.after(self.with_same_kernel)
         if plain.fitted.n_used is not None:  # of some rows it is no judge
             return None
         judged = _Judged.of(fit, plain, shares_kernel=True)
@@ -93,7 +93,7 @@ class VouchForMean:
         has_time = len(fit.X) <= _LEARNED_IF_TOLD_ROWS and fit.trace.clock.left() > 0.0
         if not (is_wanted and has_time):
             return judged
-        own = fit.after(self.with_own_kernel)
+        own = yield from fit.after(self.with_own_kernel)
         return judged if own.fitted.n_used is not None else judged.against(own)
 
 
@@ -124,7 +124,7 @@ class PlainFirst:
             return fit  # a warm start has a kernel of these targets
         fit.trace.begin(_STAGE)
         try:
-            plain = fit.after(self.plain)
+            plain = yield from fit.after(self.plain)
         except NotPositiveDefiniteError:
             return fit
         # the kernel of targets that are far from all others is no start of another
@@ -184,7 +184,7 @@ def _instead_of(fit, reference):
         reference.problem, settings=fit.problem.settings, trace=fit.problem.trace, is_interim=False
     )
     plain = replace(reference, problem=problem, likelihood=fit.likelihood, trace=fit.trace)
-    return scale_variances(plain)
+    return (yield from scale_variances(plain))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ class AlternateNoise:
     def __call__(self, fit):
         fit.problem.trace.keeps_doubts = may_vary(fit.likelihood)
         learn = self.learn.of(fit)
-        problem, fitted, first = alternate_noise(fit.problem, fit.likelihood, learn)
+        asking = alternate_noise(fit.problem, fit.likelihood, learn)
+        problem, fitted, first = yield from asking
         return replace(fit, problem=problem, fitted=fitted, with_equal_noise=first)
 
 
@@ -46,7 +47,8 @@ class LearnBeforeSites:
     learn: Learn
 
     def __call__(self, fit):
-        return replace(fit, fitted=learn_before_sites(fit.problem, self.learn.of(fit)))
+        fitted = yield from learn_before_sites(fit.problem, self.learn.of(fit))
+        return replace(fit, fitted=fitted)
 
 
 def scale_variances(fit):
@@ -56,7 +58,7 @@ def scale_variances(fit):
     """
     if fit.problem.trace.stopped or fit.fitted.interrupted:
         return fit
-    fitted = with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
+    fitted = yield from with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
     bands = with_honest_bands(fit.problem, fit.likelihood, fitted, fit.targets)
     return replace(fit, fitted=bands)
 

@@ -1,10 +1,13 @@
 """The steps that fits are made of; `recipes` lists them.
 
-A step is called with a `Fit` and returns one. What it needs besides it is given when the recipe is
-written: an engine, learning that it repeats, or the estimator, whose parameters it reads.
+A step is called with a `Fit` and returns one. One that learns is a generator: it yields the calls
+of an engine that it asks for, and goes on with what these return (`estimators.asking`). What a step
+needs besides the fit is given when the recipe is written: an engine, learning that it repeats, or
+the estimator, whose parameters it reads.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -305,7 +308,8 @@ class Learn:
     """Lets the engine solve the problem."""
 
     def __call__(self, fit):
-        return replace(fit, fitted=self.of(fit)(fit.problem))
+        fitted = yield partial(self.of(fit), fit.problem)
+        return replace(fit, fitted=fitted)
 
     def of(self, fit):
         """Return ``learn(problem)``, a `Fitted`, for steps that solve other problems, too."""

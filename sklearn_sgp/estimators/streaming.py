@@ -18,6 +18,7 @@ from ..engines.streams.units import with_units_of_all
 from ..noise.left_out import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
+from .asking import answered
 from .attributes import set_attributes
 from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
@@ -76,9 +77,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
         fit = Fit.of(inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
-        for step in (*recipe.prepare, *recipe.learn):  # `Fit.after` is a call deeper
-            fit = step(fit)
-        store_fit(estimator, fit.unbroken())
+        store_fit(estimator, answered(fit.after((*recipe.prepare, *recipe.learn))))
         if so_far is not None:
             _count_as_one_batch(estimator, *so_far, state)
     estimator.log_evidence_ += estimator.objective_

@@ -6,6 +6,7 @@ there, to their own tighter bound (docs/theory.md, section 13).
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -23,22 +24,24 @@ _SITE_ITERATIONS, _LIKELIHOOD_ITERATIONS = 10, 20
 def learn_before_sites(problem, learn):
     """Learn with sites, from the end of a coordinate ascent with precisions.
 
-    The likelihood has sites and a ``row_precision``; ``learn(problem)`` returns a `Fitted`.
+    The likelihood has sites and a ``row_precision``; ``learn(problem)``, which is asked for (see
+    `estimators.asking`), returns a `Fitted`.
     """
     settings, likelihood = problem.settings, problem.start.likelihood
     in_full = settings.n_restarts_optimizer > 0 or np.isfinite(problem.trace.clock.max_time)
     if in_full or not (problem.learns and settings.optimizer == "auto"):
-        return learn(problem)
+        return (yield partial(learn, problem))
     inference = ConjugateInference(Gaussian(), problem.rows.y.shape[1])
     easier = replace(problem, start=_gaussian(problem.start), inference=inference)
     try:
-        easier, fitted, _ = alternate_noise(easier, likelihood, learn)
+        easier, fitted, _ = yield from alternate_noise(easier, likelihood, learn)
         if fitted.interrupted:  # nothing with sites is there
             raise KeyboardInterrupt
         if not problem.trace.stopped:
-            fitted = with_variance_scale(easier, likelihood, fitted)
+            fitted = yield from with_variance_scale(easier, likelihood, fitted)
     except NotPositiveDefiniteError:
-        return learn(problem)  # which takes more, or says what is wrong with the rows
+        # which takes more, or says what is wrong with the rows
+        return (yield partial(learn, problem))
     finally:
         problem.trace.constant = 0.0
     start = _with_sites(fitted, problem.start)
@@ -48,7 +51,8 @@ def learn_before_sites(problem, learn):
         # where noise hardly is, sites that begin at the prior end where most rows are outliers
         problem = knowing(problem, (fitted.posterior, fitted.weight))
     # the first fit has said where learning fell short
-    return learn(replace(problem, start=start, settings=shorter, is_interim=True))
+    shorter = replace(problem, start=start, settings=shorter, is_interim=True)
+    return (yield partial(learn, shorter))
 
 
 def _gaussian(start):

@@ -6,6 +6,7 @@ function, expected squared errors have new precisions in closed form (docs/theor
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,9 @@ _STAGE = "noise of each row"
 
 
 def alternate_noise(problem, likelihood, learn):
-    """Learn function and noise of each row by coordinate ascent.
+    """Learn function and noise of each row by coordinate ascent, which asks for fits.
+
+    See `estimators.asking`.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def alternate_noise(problem, likelihood, learn):
     with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, candidates, learn)
         try:
-            fit = ascent.highest(*ascent.begun())
+            fit = yield from ascent.highest(*(yield from ascent.begun()))
         except KeyboardInterrupt:
             if ascent.kept is None:
                 raise
@@ -150,7 +153,8 @@ class _CoordinateAscent:
                 break
             given = fit
             try:
-                fit = self._fit_given(fit, update, errors, learns=count <= _LEARNING_ROUNDS)
+                learns = count <= _LEARNING_ROUNDS
+                fit = yield from self._fit_given(fit, update, errors, learns)
             except NotPositiveDefiniteError:  # precisions too far apart for floating point
                 break
             if not _is_comparable(fit, first):
@@ -162,14 +166,14 @@ class _CoordinateAscent:
                 return best
             begun = self._begin_round()
             try:
-                update, errors = self._next_update(fit, update, errors)
+                update, errors = yield from self._next_update(fit, update, errors)
             except NotPositiveDefiniteError:  # its noise is less than rounding at some rows
                 best, fit = before, given
                 self.kept = best or first
                 break
         if best is None or best is first:
             try:
-                return self._without_rounds(first, fit.problem, update, errors)
+                return (yield from self._without_rounds(first, fit.problem, update, errors))
             except UnboundedSitesError:  # errors too far apart for a log noise
                 return first
         return best
@@ -177,7 +181,8 @@ class _CoordinateAscent:
     def _first_fit(self, problem):
         """Fit with the same noise everywhere."""
         with _share(self.trace, time_shares.EQUAL_NOISE):
-            self.first = self.kept = NoiseFit(problem, self.learn(problem))
+            learned = yield partial(self.learn, problem)
+            self.first = self.kept = NoiseFit(problem, learned)
         _raise_ctrl_c(self.first)
         self.effort = _Effort.of(self.first)
         return self.first
@@ -192,17 +197,17 @@ class _CoordinateAscent:
         Gaussian noise.
         """
         trace, given = self.trace, self.trace.start
-        first = self._first_fit(without_far_targets(self.problem))
+        first = yield from self._first_fit(without_far_targets(self.problem))
         begun = self._begin_round()
-        update, errors = self._first_update(first)
+        update, errors = yield from self._first_update(first)
         believes_all = first.problem is self.problem or _have_tails(self.candidates)
         has_time = not (self._is_over() or first.learned.cut_by == "max_time")
         if believes_all or not has_time:
             return first, update, errors, begun
         self.problem.rng.set_state(self.drawn)
         trace.start = given  # each fit may come to a start of its own
-        plain = self._first_fit(self.problem)
-        other = self._first_update(plain)
+        plain = yield from self._first_fit(self.problem)
+        other = yield from self._first_update(plain)
         if not _differs(update) or _score(plain, *other) > _score(first, update, errors):
             return plain, *other, begun
         self.first, trace.start = first, first.learned.start
@@ -221,7 +226,8 @@ class _CoordinateAscent:
         iterations = self.effort.iterations if learns else 0
         problem = _given(self.problem, fit.learned, update, iterations)
         self.problem.rng.set_state(self.drawn)  # the same groups of rows
-        return NoiseFit(problem, self.learn(problem).with_noise(update.noise))
+        learned = yield partial(self.learn, problem)
+        return NoiseFit(problem, learned.with_noise(update.noise))
 
     def _next_update(self, fit, update, errors):
         """Return the `Update` given another function, and its errors.
@@ -229,8 +235,9 @@ class _CoordinateAscent:
         Of some rows these are others where the cells are others.
         """
         at_rows = update.at_rows if errors.of_all else None
-        errors = fit.errors(None if errors.of_all else self.effort.places(fit))
-        update = _updated(fit.problem, update.noise, at_rows, errors, self.free)
+        places = None if errors.of_all else self.effort.places(fit)
+        errors = yield partial(fit.errors, places)
+        update = yield from _updated(fit.problem, update.noise, at_rows, errors, self.free)
         return self._settled(fit, update, errors), errors
 
     def _settled(self, fit, update, errors):
@@ -257,7 +264,7 @@ class _CoordinateAscent:
         Its bound is that of the same q(u): only the likelihood of the rows is another.
         """
         free = self.free | {"n_scales": 0}
-        update = _updated(problem, update.noise, update.at_rows, errors, free)
+        update = yield from _updated(problem, update.noise, update.at_rows, errors, free)
         noise, share = update.noise, errors.rows.total_weight / problem.rows.total_weight
         kl = noise.divergence
         constant = (noise.constant + kl) / share - kl
@@ -278,17 +285,17 @@ class _CoordinateAscent:
         begun = clock.elapsed()
         if not (_have_tails(candidates) and clock.left() == np.inf):
             places = self.effort.places(first)
-        errors = first.errors(places)
+        errors = yield partial(first.errors, places)
         if not errors.of_all:
             seconds = (clock.elapsed() - begun) * n_rows / len(errors.rows)
             has_time = seconds < time_shares.TAILS * clock.left()
         if len(candidates) > 1 and not has_time:
             candidates = [one for one in candidates if not one.row_precision.has_tails]
         own = first.others(errors) if self.effort.by_left_out else None
-        update = _chosen(first, errors, own, candidates, self.free)
+        update = yield from _chosen(first, errors, own, candidates, self.free)
         if update.noise.has_tails and not errors.of_all and has_time:
-            errors = first.errors(None)
-            update = _updated(problem, update.noise, None, errors, self.free)
+            errors = yield partial(first.errors, None)
+            update = yield from _updated(problem, update.noise, None, errors, self.free)
         return self._settled(first, update, errors), errors
 
 
@@ -352,7 +359,7 @@ def _chosen(fit, errors, own, candidates, free):
     for one in comparison.over(named):
         with comparison:
             noise = RowNoise(one, log_noise=before[0])  # tails take what g has left, not all of it
-            update = _updated(problem, noise, before[1], errors, free)
+            update = yield from _updated(problem, noise, before[1], errors, free)
             before = update.noise.log_noise, update.at_rows
             costs = penalty * update.noise.n_parameters
             if noise.has_tails and not errors.of_all:  # they cost the errors of all rows
@@ -399,7 +406,8 @@ def _updated(problem, noise, at_rows, errors, free):
     if prior is not None:
         before = noise.updated(rows, squares, at_rows, **free)
         scaled = before.of_tails * squares / before.scale
-        log_noise = learn_log_noise(replace(problem, rows=rows), prior, scaled, noise.log_noise)
+        of_rows = replace(problem, rows=rows)
+        log_noise = yield from learn_log_noise(of_rows, prior, scaled, noise.log_noise)
         noise = replace(noise, log_noise=log_noise)
         at_rows = noise.log_noise_at(rows.X, n_jobs)
         noise = noise.with_levels(rows, scaled, at_rows)

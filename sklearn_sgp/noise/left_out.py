@@ -112,7 +112,7 @@ def with_variance_scale(problem, likelihood, fitted):
     """Scale the predictive variances of a fit, where that predicts left-out rows better.
 
     The rows have the precisions that q(u) rests on; the likelihood is the noise, or the choice
-    among noises, that the user asked for.
+    among noises, that the user asked for. It asks for fits; see `estimators.asking`.
     """
     clock, likelihood = problem.trace.clock, varying_noise(problem, likelihood, fitted)
     if likelihood is None or clock.left() <= 0.0:
@@ -124,7 +124,7 @@ def with_variance_scale(problem, likelihood, fitted):
         return fitted
     if np.isfinite(clock.max_time):
         problem = replace(problem, trace=Trace(Clock(clock.left())))
-    scale = _best(problem, likelihood, left_out, noise.log_noise)
+    scale = yield from _best(problem, likelihood, left_out, noise.log_noise)
     if scale is None:
         return fitted
     return fitted.with_noise(replace(noise, likelihood=likelihood, variance_scale=scale), 0.0)
@@ -222,9 +222,13 @@ def _best(problem, likelihood, left_out, log_noise):
     order = random_index(n, n, problem.rng)
     n_learned = round(_LEARNED_SHARE * n)
     learned, tests = left_out.select(order[:n_learned]), left_out.select(order[n_learned:])
-    best, value = None, tests.log_density(likelihood, 0.0)
+    best, value, scale = None, tests.log_density(likelihood, 0.0), None
     with suppress(NotPositiveDefiniteError):  # then the simpler one does
-        for scale in _candidates(problem, likelihood, learned, log_noise):
+        for is_first in (True, False):
+            if is_first:
+                scale = _constant(problem, likelihood, learned)
+            else:
+                scale = yield from _with_function(problem, likelihood, learned, log_noise, scale)
             log_square = scale.log_square(tests.rows.X, n_jobs)
             new = tests.log_density(likelihood, log_square)
             gain = _gain(new - value, tests.rows.weights[1])
@@ -243,8 +247,8 @@ def _gain(difference, weight):
     return float(mean) if mean * np.sqrt(len(difference)) > deviation else 0.0
 
 
-def _candidates(problem, likelihood, learned, log_noise):
-    """Yield a constant, by turns weighing components and learning, and then a function."""
+def _constant(problem, likelihood, learned):
+    """Find a constant `VarianceScale`, by turns weighing components and learning."""
     rows = learned.rows
     shared = problem.start.shares_noise
     scale = VarianceScale(np.zeros(1))
@@ -254,14 +258,18 @@ def _candidates(problem, likelihood, learned, log_noise):
         mean = np.maximum(mean, np.finfo(np.float64).tiny)
         scale = VarianceScale(np.log(mean.mean(keepdims=True) if shared else mean))
     each = squares.mean(axis=1, keepdims=True) if shared else squares
-    scale = replace(scale, error=_error_of_log(each, rows.weights[1]))
-    yield scale
+    return replace(scale, error=_error_of_log(each, rows.weights[1]))
+
+
+def _with_function(problem, likelihood, learned, log_noise, scale):
+    """Learn a function beside a constant scale."""
+    rows = learned.rows
     of_rows = replace(problem, rows=rows, is_interim=True)
     prior = likelihood.row_precision.log_noise
     scaled = learned.squares(likelihood, scale.log_constant) / np.exp(scale.log_constant)
-    function = learn_log_noise(of_rows, prior, scaled, log_noise)
+    function = yield from learn_log_noise(of_rows, prior, scaled, log_noise)
     ceiling = _ceiling(function, rows, scaled, problem.settings.n_jobs)
-    yield replace(scale, function=function, ceiling=ceiling)
+    return replace(scale, function=function, ceiling=ceiling)
 
 
 def _error_of_log(squares, weight):

@@ -5,6 +5,7 @@ and it is learned as any model is whose likelihood has no closed form.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -33,7 +34,7 @@ LARGEST_SAMPLE = 200_000
 def learn_log_noise(given, prior, squares, previous):
     """Learn q(g) from squared errors: the kernel from some of many rows, the rest from all.
 
-    What is not learned stays.
+    What is not learned stays. It asks for fits; see `estimators.asking`.
 
     Parameters
     ----------
@@ -57,18 +58,19 @@ def learn_log_noise(given, prior, squares, previous):
             some = of_squares.fixed_subset(_KERNEL_ROWS) if given.learns else of_squares
             if len(some) < len(rows):
                 some = some.weighted(min(len(rows) / len(some), LARGEST_WEIGHT))
-            started = _started(given, prior, log_noise, some, previous)
+            started = yield partial(_started, given, prior, log_noise, some, previous)
             most = _FIRST_NOISE_ITERATIONS if previous is None else LATER_ITERATIONS
-            learned = run(_problem(given, started, some, previous, most if given.learns else 0))[1]
+            most = most if given.learns else 0
+            _, learned = yield partial(run, _problem(given, started, some, previous, most))
             if len(some) == len(rows):
                 return learned
         started = replace(learned.start, parameters=learned.parameters)
-        return run(_problem(given, started, of_squares, learned, 0))[1]
+        return (yield partial(run, _problem(given, started, of_squares, learned, 0)))[1]
     except UnboundedSitesError:
         if previous is None:
             raise
     # a wide kernel of g may have no finite bound at squares that have changed
-    return learn_log_noise(replace(given, rows=rows), prior, squares, None)
+    return (yield from learn_log_noise(replace(given, rows=rows), prior, squares, None))
 
 
 def _started(given, prior, log_noise, of_squares, previous):

@@ -366,7 +366,7 @@ def count_first_fits(monkeypatch, learn_as=lambda learned: learned, stops=False)
     counted, own = [], alternation._CoordinateAscent._first_fit
 
     def first_fit(ascent, problem):
-        fit = own(ascent, problem)
+        fit = yield from own(ascent, problem)
         counted.append(problem)
         ascent.trace.stopped = stops
         return fit._replace(learned=learn_as(fit.learned))

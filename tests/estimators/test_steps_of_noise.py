@@ -54,7 +54,7 @@ def test_what_some_rows_teach_serves_all_rows_and_rounds(monkeypatch):
     learned, learn = [], heteroscedastic.learn_log_noise
 
     def told(*arguments):
-        learned.append(learn(*arguments))
+        learned.append((yield from learn(*arguments)))
         return learned[-1]
 
     monkeypatch.setattr(log_noise, "_KERNEL_ROWS", 600)

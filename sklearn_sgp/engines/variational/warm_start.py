@@ -35,7 +35,14 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
             if k or first is None:
                 run = ascend(begun, start, rows, share, most, interim)
             share -= time.perf_counter() - begin
-            run = _go_on(problem, run, rows, share, interim, is_short)
+            left = problem.settings.max_iter - run.n_iter
+            goes_on = left > 0 and run.n_iter >= WARM_ITERATIONS and not trace.stopped
+            if goes_on and share <= 0:
+                run = run._replace(cut_by="max_time")
+            elif goes_on:  # the first run gives units of inducing inputs
+                begun = knowing(problem, run.known), run.parameters
+                second = ascend(*begun, rows, share, left, interim, is_short)
+                run = _joined(problem.space, run, second)
             value = problem.with_expected(run.parameters, run.value)
             restarts.add(run, Score.of_objective(value, problem.rows.total_weight))
     tried = restarts.best_first()
@@ -44,15 +51,7 @@ def learn_from_starts(problem, rows, seconds, interim=False, starts=None, is_sho
     return knowing(problem, best.known), best._replace(n_iter=n_iter)
 
 
-def _go_on(problem, first, rows, seconds, interim, is_short):
-    """Go on with L-BFGS: the first run gives units of inducing inputs."""
-    left = problem.settings.max_iter - first.n_iter
-    if first.n_iter < WARM_ITERATIONS or left <= 0 or problem.trace.stopped:
-        return first
-    if seconds <= 0:
-        return first._replace(cut_by="max_time")
-    problem = knowing(problem, first.known)
-    second = ascend(problem, first.parameters, rows, seconds, left, interim, is_short)
-    best = better(problem.space, first, second)
-    n_iter = first.n_iter + second.n_iter
+def _joined(space, first, second):
+    """Return two runs, the second of which went on, as one that ends at the better place."""
+    best, n_iter = better(space, first, second), first.n_iter + second.n_iter
     return second._replace(parameters=best.parameters, value=best.value, n_iter=n_iter)
