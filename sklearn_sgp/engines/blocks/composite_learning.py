@@ -214,19 +214,16 @@ class CompositeLearning:
             order = self.near.judging_rng.permutation(n_rows)
             self.held_out = order[judges:], order[:judges]
 
-    def groups(self, parameters, count=None):
+    def groups(self, parameters, count=None, near=None, rng=None):
         """Draw groups to learn from."""
-        return self._drawn(self.near, parameters, self.rng, count)
-
-    def _drawn(self, near, parameters, rng, count=None):
         if not self.whole:
-            return near.draw(parameters, rng, count)
+            return (near or self.near).draw(parameters, rng or self.rng, count)
         rows = self.rows if self.held_out is None else self.rows.select(self.held_out[0])
         return [whole_group(rows)]
 
     def judging_groups(self, parameters, near=None):
         """Draw the groups that nothing is learned from."""
-        return self._drawn(near or self.near, parameters, self.near.judging_rng)
+        return self.groups(parameters, near=near, rng=self.near.judging_rng)
 
     def value(self, task, parameters, near=None):
         """Compute the log density of each row given those around it: `Score`.
@@ -311,12 +308,6 @@ class CompositeLearning:
         after = self.value(task, learned, self.later)
         return self._kept(parameters, value, learned, n_iter, after)
 
-    def round(self, task, parameters, value, most, rate, seconds, budget):
-        """Do the same where the score before it is known; say what cut it short, too."""
-        learned, n_iter, cut_by = self.way.round(task, parameters, most, rate, seconds, budget)
-        after = self.value(task, learned)
-        return *self._kept(parameters, value, learned, n_iter, after), cut_by
-
     def _kept(self, parameters, value, learned, n_iter, after):
         """Return what was learned where that holds, or else what was before, with its score."""
         if self.way.holds(after, value):
@@ -346,7 +337,10 @@ class CompositeLearning:
 
         def do_round(parameters, value, most, rate):
             self.ahead.round()
-            return self.round(task, parameters, value, most, rate, budget.left(), budget)
+            options = most, rate, budget.left(), budget
+            learned, n_iter, cut_by = self.way.round(task, parameters, *options)
+            after = self.value(task, learned)
+            return *self._kept(parameters, value, learned, n_iter, after), cut_by
 
         def has_time():
             return budget.left() > self.seconds_of_pass
