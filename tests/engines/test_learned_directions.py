@@ -62,6 +62,7 @@ def ridges():
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_weighted_sum_is_found(kind, ridges):
     model = ridges[kind]
     directions = directions_of(model.kernel_)

@@ -282,6 +282,7 @@ def test_mixtures_learn(data, optimizer):
     assert mixed.fit(X, y).objective_ > held.fit(X, y).objective_
 
 
+@pytest.mark.slow
 def test_a_classifier_mixes(data):
     """Of order 0 LMA and all its mixtures with PIC give the same probabilities."""
     X, y, Xs = data

@@ -257,9 +257,7 @@ ODD_NUMBERS = {
 }
 
 
-@pytest.mark.slow_cases(
-    "vif, classes-first batch", "pic-first batch", "svgp, counts-first batch", "stream-first batch"
-)
+@pytest.mark.quick_cases("svgp-first batch", "fitc-first batch", "stream-later batch")
 @pytest.mark.filterwarnings("ignore:sample_weight should have a mean")  # tiny ones are told of
 @pytest.mark.filterwarnings("ignore:Numbers of a column of X should be of one size")
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # a stream tells what is another world

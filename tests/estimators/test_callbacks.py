@@ -109,6 +109,7 @@ def test_other_noise_is_scored(places, rng, likelihood, optimizer):
     assert scores["log_p"][-1] > scores["log_p"][0] - 0.05
 
 
+@pytest.mark.slow
 def test_noise_is_chosen_amid_a_fit(rng):
     """Kernels are held for callbacks, too: that rows are few is no reason then (-0.5, not 0.5)."""
     X = rng.uniform(0.0, 6.0, (200, 1))

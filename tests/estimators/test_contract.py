@@ -122,6 +122,7 @@ def test_sklearn_contract_of_variants(estimator, check):
 
 @pytest.mark.filterwarnings("ignore:The optimal value found")
 @pytest.mark.parametrize("name", MORE_CHECKS)
+@pytest.mark.slow_cases("check_dataframe_column_names_consistency")
 def test_checks_that_are_not_asked_of_every_estimator(name):
     """The checks that scikit-learn applies to its own estimators only hold."""
     check = getattr(estimator_checks, name, None)

@@ -168,7 +168,7 @@ def assert_deviations(draws, std, covariance):
     assert_allclose(sums, expected, rtol=0.12)
 
 
-@pytest.mark.slow_cases("with_narrow_bands")
+@pytest.mark.quick_cases("defaults", "fitc", "stream")
 @pytest.mark.parametrize("name", [*MODELS, *MADE])
 def test_joint_draws_deviate_as_is_said(name):
     """From row to row, and together."""
@@ -177,14 +177,7 @@ def test_joint_draws_deviate_as_is_said(name):
     assert_deviations(draws, *said(model, X))
 
 
-@pytest.mark.slow_cases(
-    "near rows of two outputs",
-    "lma",
-    "of_weighted_rows",
-    "near rows alone",
-    "with_larger_bands",
-    "two outputs",
-)
+@pytest.mark.quick_cases("defaults", "fitc", "counts", "stream", "mixed outputs")
 @pytest.mark.parametrize("name", [name for name in [*MODELS, *MADE] if name not in JOINT_ALONE])
 def test_functions_deviate_as_is_said(name):
     """Functions are what pathwise draws are made of, too."""

@@ -40,6 +40,7 @@ def test_labels_that_have_nothing_to_do_with_X(estimator, n):
 
 
 @pytest.mark.parametrize("n", [26, slow(28)])
+@pytest.mark.slow
 def test_no_structure_in_more_rows(n):
     """Of 25 rows and more probabilities were up to 0.45 nats a row worse than frequencies."""
     rng = np.random.default_rng(7)
@@ -92,7 +93,7 @@ def test_later_batches_outweigh_frequencies(estimator, rng):
     assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
 
 
-@pytest.mark.quick_cases("SVGPClassifier")
+@pytest.mark.slow
 @EVERY
 def test_no_structure_in_many_columns(estimator):
     """Probabilities were 0.03 to 0.1 nats a row worse than frequencies."""

@@ -64,6 +64,7 @@ def test_warm_start_of_few_rows_begins_anew(estimator, likelihood):
 
 
 @EVERY
+@pytest.mark.quick_cases("StreamingSGPRegressor")
 def test_few_rows_after_more_keep_what_these_learned(estimator):
     """They learn nothing, and a third fit goes on from there; bands of two rows held .51 to .55.
 

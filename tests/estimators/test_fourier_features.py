@@ -399,6 +399,7 @@ def test_few_rows_for_many_frequencies_are_told(name):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_scikit_learn_checks_pass():
     """An estimator with features passes scikit-learn's checks."""
     check_estimator(SVGPRegressor(inducing="fourier", n_inducing=8, max_iter=5))

@@ -70,7 +70,7 @@ def assert_same_answers(both, alone, close):
     assert_allclose(both.log_density(X_TEST, new), total, **close)
 
 
-@pytest.mark.slow_cases("vif-False", "lma-False")
+@pytest.mark.quick_cases("svgp-False", "fitc-True", "stream-False")
 @pytest.mark.parametrize(
     ("model", "varies"),
     [*((one, False) for one in MODELS), ("fitc", True)]

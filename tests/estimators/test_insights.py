@@ -318,6 +318,7 @@ def test_left_out_rows_that_are_not_there():
         fitted("outputs").leave_one_out(X, np.column_stack([Y, -Y]))
 
 
+@pytest.mark.slow
 def test_importances_tell_what_counts():
     """They add up to one, do not depend on units, and are zero for what has no say."""
     wide = rng.uniform(-2.0, 2.0, (150, 4))

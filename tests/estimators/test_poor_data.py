@@ -142,6 +142,7 @@ def test_huge_and_tiny_weights(toy, weight):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of max_iter
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
+@pytest.mark.quick_cases("SVGPRegressor")
 def test_a_far_target_is_told_of(kind):
     """One of 1e9 among 60: Gaussian noise has no word for it, Student-t noise and warps do."""
     rng = np.random.default_rng(0)

@@ -135,6 +135,7 @@ def test_a_learned_temperature_stays():
     assert fitted.score(X, y) > 0.85
 
 
+@pytest.mark.slow
 def test_classes_of_one_row_and_of_none():
     """They keep their probabilities, small and positive."""
     X, y = spots(4, n=200)

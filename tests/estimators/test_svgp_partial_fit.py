@@ -77,6 +77,7 @@ def test_partial_fit_learns(wave):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.quick_cases("True")
 def test_total_samples_allows_rows_to_come_again(toy, weighted):
     """With total_samples rows, many epochs by hand at fixed kernel come to what fit gives."""
     X, y = toy

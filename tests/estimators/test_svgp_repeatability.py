@@ -26,6 +26,7 @@ def test_same_seed_same_model(wave, way):
 
 
 @pytest.mark.parametrize("way", ["auto, few rows", "auto, growing subsets", "adam"])
+@pytest.mark.slow_cases("auto, few rows")
 def test_any_number_of_jobs_agrees(rng, way):
     """n_jobs=1, 2 and processes give the same model to rounding; so do predictions."""
     X = rng.uniform(0.0, 6.0, (2500, 1))

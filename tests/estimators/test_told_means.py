@@ -152,7 +152,7 @@ def test_is_one_number_everywhere(model):
     assert told.is_own == (model.mean_share_ == 1.0)
 
 
-@pytest.mark.quick_cases("0-svgp")
+@pytest.mark.slow
 @pytest.mark.parametrize("model", KINDS)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_costs_no_mean(model, seed):

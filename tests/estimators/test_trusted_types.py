@@ -136,13 +136,8 @@ def test_models_hold_trusted_types(name):
         assert_array_equal(answers(loaded, X), said)
 
 
-@pytest.mark.slow_cases(
-    "classes of labels",
-    "svgp",
-    "several classes",
-    "holes",
-    "counts of near rows",
-    "holes among near rows",
+@pytest.mark.quick_cases(
+    "svgp_classifier", "anytime_pic", "auto", "categories", "stream with noise"
 )
 @pytest.mark.parametrize("name", EVERY)
 def test_skops_reads_models(name):

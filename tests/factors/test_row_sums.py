@@ -79,6 +79,7 @@ def _both_passes(case, n_jobs):
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.slow_cases("loky")
 def test_workers_change_nothing(backend):
     """One worker, two threads or two processes: the same sums and gradients."""
     case = make_case("columns", t=2, weighted=True, n=40)

@@ -5,7 +5,7 @@ from found import FOUND
 from hostile_oracle import run
 
 
-@pytest.mark.slow_cases("9", "24", "27")
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(FOUND)))
 def test_found(number):
     """A case that failed once ends in a finite answer, or an error that names its cause."""

@@ -48,7 +48,7 @@ def test_expected_log_density_at_extremes(name):
         assert_allclose(got, expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.quick_cases("logit", "probit")
+@pytest.mark.quick_cases("probit")
 @NAMES
 def test_derivatives_at_extremes(name):
     """Derivatives are differences of the quadrature: d_variance is half the second in the mean."""

@@ -35,6 +35,7 @@ def fits():
 
 
 @pytest.mark.parametrize("df, low, high", [(3.0, 1.5, 6.0), (30.0, 8.0, 1000.0)])
+@pytest.mark.slow
 def test_degrees_of_freedom_are_found(fits, df, low, high):
     """The learned number is within a factor of two of 3, and far from heavy tails for 30."""
     _, _, model, _ = fits[df]

@@ -56,6 +56,7 @@ def test_counts_are_learned(counts):
 
 
 @pytest.mark.parametrize("likelihood", ["student_t", "poisson"])
+@pytest.mark.quick_cases("student_t")
 def test_predictions_are_of_y(outliers, counts, likelihood):
     """Mean, std and quantiles are those of many draws of new observations, joint or pathwise."""
     X, y, _ = outliers if likelihood == "student_t" else counts

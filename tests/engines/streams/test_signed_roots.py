@@ -71,6 +71,7 @@ def test_gradient_of_the_online_bound(name):
     assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 def test_streams_of_student_t_rows_keep_what_the_first_batch_said():
     """Means of later batches do not lose the function of an earlier one."""
     for columns, seed in ((4, 104), (6, 104), (6, 108)):
