@@ -10,6 +10,7 @@ from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
+from ..predict.near_residuals import with_residuals
 from ..predict.vouched_bands import at_any_level, with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
@@ -517,8 +518,12 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
-        near = fitted.state.places.near if fitted.targets.keeps_means else None
-        return with_vouched_bands(model, *fitted.state.band_share, near)
+        places, tells = fitted.state.places, fitted.targets.keeps_means
+        near, residuals = (places.near, places.residuals) if tells else (None, None)
+        model = with_vouched_bands(model, *fitted.state.band_share, near)
+        if residuals is None or np.any(variance):
+            return model
+        return with_residuals(model, residuals)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

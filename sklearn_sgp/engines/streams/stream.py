@@ -397,9 +397,9 @@ class Stream:
         if state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs):
             places = NO_PLACES
         places = places.joined(state.telling(problem.rows), m)
-        if state.is_established:
-            places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
-        return places
+        if not state.is_established:
+            return places.unjudged()
+        return places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""
