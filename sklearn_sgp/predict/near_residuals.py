@@ -22,8 +22,6 @@ _PRIOR = 1.0
 _SQUARED_NEAR = 2
 # Places at a time, whose correlations stay in the cache.
 _AT_A_TIME = 256
-# Share of the variance that is left at least.
-_LEAST_SHARE_LEFT = 1e-9
 # Steps of slopes, in standard deviations of the rows.
 _SLOPE_STEP = 1e-4
 
@@ -93,7 +91,7 @@ class NearResiduals:
         expected = among * (weights @ self.gains)
         la.trmm_right(weights, self.root_inverse, True)
         known = (1.0 - self.own) ** 2 * np.square(weights, out=weights).sum(axis=1, keepdims=True)
-        return expected, left_of(among * (2.0 - among), known) * off
+        return expected, left_of(among, known, len(self.X)) * off
 
     def off(self, near, among):
         """Return how far off residuals near places are, in units of their variances, (n, t).
@@ -155,9 +153,18 @@ def powers(near, squared):
     return near
 
 
-def left_of(told, known):
-    """Return the share of variances that is left where rows explain one, told as far as that."""
-    return np.maximum(1.0 - told * known, _LEAST_SHARE_LEFT)
+def left_of(among, known, n):
+    """Return the share of variances that is left where rows explain one, (n_places, 1).
+
+    One row more than n may be like none of them, and has the whole variance.
+
+    Parameters
+    ----------
+    among, known : ndarray of shape (n_places, 1)
+        Share of what is expected that is added, and of the variance that rows explain.
+    """
+    told = among * (2.0 - among)
+    return np.maximum(1.0 - told * known, 0.0) + told / (n + 1.0)
 
 
 def with_residuals(model, near):

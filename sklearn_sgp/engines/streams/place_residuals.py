@@ -22,6 +22,33 @@ _START = 2, 3
 
 
 @dataclass(frozen=True)
+class FarRows:
+    """Rows that were further off than all others, and are not in the sample.
+
+    Parameters
+    ----------
+    X : ndarray of shape (k, d)
+    residuals, variance : ndarray of shape (k, t)
+        Of the stream, in the bands that there are.
+    n_seen : int
+        Number of all rows.
+    """
+
+    X: np.ndarray
+    residuals: np.ndarray
+    variance: np.ndarray
+    n_seen: int
+
+    def cost(self, process):
+        """Return what a `NearResiduals` costs them, in nats a row of all."""
+        expected, factor = process.at(self.X)
+        before = log_density(np.maximum(self.residuals**2, GRID**2), self.variance)
+        off = np.maximum((self.residuals - expected) ** 2, GRID**2)
+        after = log_density(off, self.variance * factor)
+        return np.maximum(before - after, 0.0).sum() / self.n_seen
+
+
+@dataclass(frozen=True)
 class LeftOutRows:
     """Rows of the sample, as the stream predicts them with and without what they say.
 
@@ -36,6 +63,7 @@ class LeftOutRows:
     near : ndarray of shape (n, n)
         Correlations, 0 with itself.
     reach : float
+    far : FarRows or None
     """
 
     kernel: object
@@ -45,6 +73,7 @@ class LeftOutRows:
     variance: np.ndarray
     near: np.ndarray
     reach: float
+    far: FarRows | None = None
 
     def process(self, squared, own):
         """Return the `NearResiduals` with some power and share."""
@@ -87,7 +116,7 @@ class LeftOutRows:
         for among, expected, precision in told:
             # what the others expect is the residual less what is left of it
             off = self.left - among * (self.residuals - expected)
-            share = left_of(among * (2.0 - among), 1.0 - 1.0 / precision[:, None])
+            share = left_of(among, 1.0 - 1.0 / precision[:, None], len(self.X))
             yield np.maximum(off**2, GRID**2), self.variance * share
 
 
@@ -157,7 +186,8 @@ def with_ratios(process, rows):
     """Return a `NearResiduals` that knows how far off rows are; None where they gain nothing.
 
     They are to gain without their nearest row, too: what single rows left out say holds between
-    rows that are as near as these. There the gain is to be above its standard error.
+    rows that are as near as these. There the gain is to be above its standard error. Both are to
+    outweigh what rows lose that were furthest off of all: a sample may have none of them.
     """
     known = _left_out_residuals(rows, process.squared, process.own)
     if known is None:
@@ -170,4 +200,5 @@ def with_ratios(process, rows):
         for among, (off, variance) in zip(rows.among, found, strict=True)
     )
     has_gain = is_gain(alone) and is_gain(fewer, 0.0, 1.0)
-    return process if has_gain and min(alone.mean(), fewer.mean()) > 0.0 else None
+    cost = 0.0 if rows.far is None else rows.far.cost(process)
+    return process if has_gain and min(alone.mean(), fewer.mean()) > cost else None

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 from stream_helpers import (
     assert_all_have_the_same_bands,
@@ -15,7 +16,7 @@ from stream_helpers import (
 )
 
 from sklearn_sgp import StreamingSGPRegressor
-from sklearn_sgp.engines.streams.place_residuals import LeftOutRows, with_ratios
+from sklearn_sgp.engines.streams.place_residuals import FarRows, LeftOutRows, with_ratios
 from sklearn_sgp.predict.near_residuals import NearResiduals
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
@@ -71,7 +72,7 @@ def dense(process, x):
     told = share * (2.0 - share)
     weights = np.array(rho) ** 4
     off = (weights @ process.ratios + process.ratios.mean(axis=0)) / (weights.sum() + 1.0)
-    left = 1.0 - told * (k @ np.linalg.solve(K, k))
+    left = 1.0 - told * (k @ np.linalg.solve(K, k)) + told / (n + 1.0)
     expected = share * (k @ np.linalg.solve(K, process.residuals))
     return expected, left * (1.0 + told * (off - 1.0))
 
@@ -108,11 +109,11 @@ def test_rows_are_left_out_as_their_definition_says(stream, rng):
     """Without each, and without it and its nearest, all that is expected is computed anew."""
     kernel = stream[0]._fitted.parameters.kernel
     X = np.sort(rng.uniform(0.0, 2.0, (25, 1)), axis=0)
-    residuals, left, variance = rng.standard_normal((3, 25, 1))
+    residuals, stray, variance = rng.standard_normal((3, 25, 1))
     variance = variance**2
     near = NearResiduals(kernel, X, residuals, 0, 0.0, 0.5)._near(X)[0]
     np.fill_diagonal(near, 0.0)
-    rows = LeftOutRows(kernel, X, residuals, left, variance, near, 0.5)
+    rows = LeftOutRows(kernel, X, residuals, stray, variance, near, 0.5)
     process = rows.process(1, 0.1)
     root = process.root_inverse
     precision = root.T @ root
@@ -124,8 +125,11 @@ def test_rows_are_left_out_as_their_definition_says(stream, rng):
             others = NearResiduals(kernel, X[kept], residuals[kept], 1, 0.1, 0.5)
             others = replace(others, ratios=np.ones((len(kept), 1)))
             expected, factor = others.at(X[i : i + 1])
-            assert_allclose(squares[i], (left[i] - expected[0]) ** 2, rtol=1e-6)
-            assert_allclose(bands[i] / variance[i], factor[0], rtol=1e-6)
+            assert_allclose(squares[i], (stray[i] - expected[0]) ** 2, rtol=1e-6)
+            told = others.share_among(others._near(X[i : i + 1])[0], X[i : i + 1])[0]
+            told = told * (2.0 - told)
+            left = factor[0] + told / 26.0 - told / (len(kept) + 1.0)
+            assert_allclose(bands[i] / variance[i], left, rtol=1e-6)
 
 
 # Streams
@@ -163,6 +167,36 @@ def test_bursts_ahead_are_not_worse():
             gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
         model.partial_fit(*piece)
     assert_allclose(gains, 0.0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
+def test_rare_rows_that_are_far_off_are_remembered():
+    """A sample has hardly any of them, and each cost thousands of nats."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (1500, 1))[:1000]
+    y, gains = np.sin(8.0 * X[:, 0]) + 6.0 * (rng.random(1500)[:1000] < 0.01), []
+    model = StreamingSGPRegressor(n_inducing=20, random_state=0)
+    for piece in batches(X, y, *range(100, 1000, 100)):
+        if getattr(model, "_fitted", None) is not None:
+            before = without_residuals(model)
+            gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
+        model.partial_fit(*piece)
+    assert min(gains) > -0.1
+    far = model._fitted.state.places.far.rows
+    assert len(far) == 16 and (far.y > 3.0).sum() > 5
+
+
+def test_what_rows_far_off_lose_is_a_cost_to_all(stream):
+    process = residuals_of(stream[0])
+    X = process.X[40:43] + 1e-3
+    far = np.array([[0.0], [0.1], [20.0]]) + process.mean_at(X)
+    variance = np.full((3, 1), 0.5)
+    expected, factor = process.at(X)
+    before = norm.logpdf(far, 0.0, np.sqrt(0.5))
+    after = norm.logpdf(far, expected, np.sqrt(0.5 * factor))
+    cost = FarRows(X, far, variance, 200).cost(process)
+    assert_allclose(cost, np.maximum(before - after, 0.0).sum() / 200.0, rtol=1e-6)
+    assert cost > 1.0
 
 
 def test_noise_has_no_shape(rng):
