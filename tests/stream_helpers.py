@@ -55,6 +55,15 @@ def with_equal_bands(model):
     return other
 
 
+def without_residuals(model):
+    """A copy of a stream that predicts no residuals of its sample."""
+    other = pickle.loads(pickle.dumps(model))
+    state = other._fitted.state
+    places = replace(state.places, residuals=None)
+    other._fitted = replace(other._fitted, state=replace(state, places=places))
+    return other
+
+
 def assert_all_have_the_same_bands(model, X, y, rtol):
     """Covariances, draws, quantiles (to ``rtol``) and densities agree with the deviations."""
     mean, std = model.predict(X, return_std=True)

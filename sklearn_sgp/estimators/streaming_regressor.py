@@ -10,6 +10,7 @@ from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
+from ..predict.near_residuals import with_residuals
 from ..predict.vouched_bands import at_any_level, with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS
@@ -293,7 +294,8 @@ class StreamingSGPRegressor(SGPRegressor):
         their predictions, as what inducing inputs leave out is measured, above 1 as far as rows of
         later batches were further off. It is 1 where noise is given, differs from row to row or is
         not Gaussian, and for outputs that are mixed. Where rows of the sample say that bands depend
-        on the place, factors below 1 give way to theirs.
+        on the place, factors below 1 give way to theirs. What residuals of the sample tell of a
+        place among its rows makes these bands narrower still, and moves the mean.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.
@@ -517,8 +519,12 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
-        near = fitted.state.places.near if fitted.targets.keeps_means else None
-        return with_vouched_bands(model, *fitted.state.band_share, near)
+        places, tells = fitted.state.places, fitted.targets.keeps_means
+        near, residuals = (places.near, places.residuals) if tells else (None, None)
+        model = with_vouched_bands(model, *fitted.state.band_share, near)
+        if residuals is None or np.any(variance):
+            return model
+        return with_residuals(model, residuals)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

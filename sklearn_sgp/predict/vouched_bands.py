@@ -115,14 +115,7 @@ class NearSample:
 
     def correlations(self, X):
         """Return those of some places with the rows, (n_places, n), 0 where they are negative."""
-        deviation, own = (np.sqrt(self.kernel.diag(each)) for each in (X, self.X))
-        inverse, of_rows = (
-            np.divide(1.0, a, out=np.zeros_like(a), where=a > 0.0) for a in (deviation, own)
-        )
-        share = self.kernel.block(X, self.X)
-        share *= inverse[:, None]
-        share *= of_rows
-        return np.clip(share, 0.0, 1.0, out=share)
+        return correlations(self.kernel, X, self.X)
 
     def narrowed_at(self, X, variance, share, usual):
         """Return variances (n_places, t) at some places in the place of others.
@@ -159,6 +152,18 @@ class NearSample:
             for total, own in zip(of_all, near, strict=True)
         )
         return np.where(n > 0.0, share, 1.0), usual
+
+
+def correlations(kernel, X, rows):
+    """Return those of some places with some rows, (n_places, n), 0 where they are negative."""
+    deviation, own = (np.sqrt(kernel.diag(each)) for each in (X, rows))
+    inverse, of_rows = (
+        np.divide(1.0, a, out=np.zeros_like(a), where=a > 0.0) for a in (deviation, own)
+    )
+    share = kernel.block(X, rows)
+    share *= inverse[:, None]
+    share *= of_rows
+    return np.clip(share, 0.0, 1.0, out=share)
 
 
 @dataclass(frozen=True)

@@ -11,24 +11,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...data.distinct import same_places
+from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...data.scaling import GRID
+from ...predict.near_residuals import NearResiduals
 from ...predict.vouched_bands import NearSample, narrowed
+from .place_gains import is_gain, log_density
+from .place_residuals import FarRows, LeftOutRows, best_process, with_ratios
 
 # Rows that are kept for each inducing input, and at most: what they take is no more than what the
 # posterior does.
 _ROWS_OF_AN_INPUT, _MOST_SAMPLED = 4, 1024
 # Fewer say nothing.
 _LEAST_SAMPLE = 50
-# Nats a row of the sample that bands by place must gain over those that are equal everywhere. With
-# 0.03 eight made series (pseudo-periodic, noisy, a chirp, bursts, planes) with half the inducing
-# inputs that they need end with .08 to 1.01 nats a row more than without; of 60 random streams six
-# have such bands, and .05 to 1.24 nats more. With 0.1 the pseudo-periodic series of the papers ends
-# as without, which is .20 less.
-_LEAST_PLACE_GAIN = 0.03
-# Standard errors that the gain must be above 0, with so many nats of a row at most: where one row
-# in fifty is far off, at random, the others near a place do not tell.
-_ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
 # Share of the rows that may repeat others. Of four streams whose noise is uneven, where 2 to 50 %
 # of the rows were put where others are, all ended 0.6 to 0.8 nats a row higher with bands by place
 # than without; 60 random streams, half of them with repeated rows, have the same ones with any
@@ -38,11 +33,19 @@ _MOST_REPEATED = 0.5
 # cannot be taken out where less noise was learned since: of 100 rows of a fast series that ends
 # quiet 42 were known, all of them quiet, and bands at the lost places became narrower still.
 _LEAST_LEFT_OUT = 0.5
+# The same of what residuals are predicted from, and how many times as many rows a sample is to be
+# of when the way is chosen anew: that takes several batches' time.
+_LEAST_TOLD, _GROWN = 0.8, 1.3
+# Deviations of y from which on residuals are what inducing inputs lack. Below it bands of smooth
+# functions without noise, right before, became three times too wide.
+_LACKING = 0.01
 # The part of the sample that is furthest off, and how much of all squares it may hold. Where one
 # row in fifty is far off at random, two of them side by side look like a place, and the next one
 # elsewhere cost 500 nats. Such rows held 0.92 and more in 90 % of the batches of 16 streams; the
 # furthest of uneven and pseudo-periodic series and of speech 0.14 to 0.76, and once 0.90.
 _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
+# Rows kept that were further off than all others.
+_FURTHEST_KEPT = 16
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -66,9 +69,9 @@ class RowSample:
     order: np.ndarray | None = None
     n_seen: int = 0
 
-    def joined(self, rows, size):
+    def joined(self, rows, size, order=None):
         """Draw so many from these and those of a batch, in whose units all are."""
-        order = _mixed(self.n_seen, len(rows))
+        order = _mixed(self.n_seen, len(rows)) if order is None else order
         n_seen = self.n_seen + len(rows)
         if self.rows is not None:
             own = replace(self.rows, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
@@ -102,17 +105,35 @@ class BandPlaces:
     Parameters
     ----------
     sample : RowSample
+    far : RowSample
+        Those of all rows that were furthest off.
     near : NearSample or None
         None where bands are as wide everywhere.
+    residuals : NearResiduals or None
+        None where those of the sample tell nothing of one another.
+    sought : int
+        Of how many rows the sample was when these were last chosen.
     """
 
     sample: RowSample = RowSample()
+    far: RowSample = RowSample()
     near: NearSample | None = None
+    residuals: NearResiduals | None = None
+    sought: int = 0
 
-    def joined(self, rows, n_inducing):
-        """Add the rows of a batch."""
+    def joined(self, rows, n_inducing, fitted, n_jobs):
+        """Add the rows of a batch that was learned from."""
         size = min(_ROWS_OF_AN_INPUT * n_inducing, _MOST_SAMPLED)
-        return BandPlaces(self.sample.joined(rows, size))
+        squares = np.zeros(0)
+        if len(rows):
+            off, variance = _off(rows, fitted, n_jobs)
+            squares = np.nan_to_num(off**2 / variance).max(axis=1)
+        far = self.far.joined(rows, _FURTHEST_KEPT, -squares)
+        return replace(self, sample=self.sample.joined(rows, size), far=far)
+
+    def unjudged(self):
+        """Return the rows alone."""
+        return BandPlaces(self.sample, self.far)
 
     def judged(self, fitted, share, alpha, n_jobs):
         """Return the same with bands by place, where these predict the sample better.
@@ -126,8 +147,44 @@ class BandPlaces:
         """
         is_narrow = bool((share[0] > 1.0).any())  # what came last was further off
         rows = None if is_narrow else self._told_apart()
-        near = None if rows is None else _near(rows, fitted, share, alpha, n_jobs)
-        return replace(self, near=near)
+        left_out = None if rows is None else _left_out(rows, fitted, share, alpha, n_jobs)
+        if left_out is None:
+            return self.unjudged()
+        is_due = self.sample.n_seen >= _GROWN * self.sought
+        known = None if is_due or self.residuals is None else self.near
+        near, variance = _near(*left_out, known)
+        told = _of_residuals(rows, fitted, left_out, variance, n_jobs)
+        if told is None:
+            return replace(self.unjudged(), near=near)
+        told = replace(told, far=self._far_rows(told.X, fitted, near, share, n_jobs))
+        return replace(self, near=near)._with_residuals(told, is_due)
+
+    def _with_residuals(self, rows, is_due):
+        """Return the same with what residuals tell of one another; it may be due to be chosen."""
+        known = self.residuals
+        if is_due:
+            residuals = with_ratios(best_process(rows, known), rows)
+            return replace(self, residuals=residuals, sought=self.sample.n_seen)
+        if known is None:
+            return self
+        process = rows.process(known.squared, known.own)
+        return replace(self, residuals=with_ratios(process, rows))
+
+    def _far_rows(self, X, fitted, near, share, n_jobs):
+        """Return `FarRows` that are not among those at X, in the bands that there are, or None."""
+        places = same_places(np.append(X, self.far.rows.X, axis=0))
+        is_new = ~np.isin(places[len(X) :], places[: len(X)])
+        if not is_new.any():
+            return None
+        rows = self.far.rows.select(np.flatnonzero(is_new))
+        off, variance = _off(rows, fitted, n_jobs)
+        variance = narrowed(variance, 1.0, *share[1:])
+        X = np.ascontiguousarray(rows.X, dtype=np.float64)
+        if near is None:
+            variance = narrowed(variance, *share[:2])
+        else:
+            variance = near.narrowed_at(X, variance, *share[:2])
+        return FarRows(X, off, variance, self.sample.n_seen)
 
     def _told_apart(self):
         """Return the rows of the sample that do not repeat, or None where these are too few."""
@@ -146,10 +203,19 @@ def _mixed(start, n):
     return number ^ (number >> np.uint64(31))
 
 
-def _near(rows, fitted, share, alpha, n_jobs):
-    """Return the `NearSample` that predicts each of some rows best from the others.
+def _off(rows, fitted, n_jobs):
+    """Return residuals of rows that were learned from, and their variances, (n, t) each."""
+    X = np.asarray(rows.X, dtype=np.float64)
+    mean, variance = fitted.predictor.moments(Inputs(X), n_jobs)
+    variance = variance + noise_of_each(rows, fitted.noise_variance)
+    return rows.targets - mean, np.broadcast_to(variance, mean.shape)
 
-    None where bands that are the same everywhere are as good, or rows do not tell.
+
+def _left_out(rows, fitted, share, alpha, n_jobs):
+    """Return a `NearSample` of some rows, and what it is judged by; None where too few are known.
+
+    That are residuals of the rows left out, (n, t), their variances in bands that are the same
+    everywhere, the correlations of each with the others, and whether single ones are not far off.
     """
     mean, variance = replace(fitted.predictor, alpha=alpha).left_out(rows, None, n_jobs)
     is_known = np.isfinite(variance).all(axis=1)
@@ -157,44 +223,70 @@ def _near(rows, fitted, share, alpha, n_jobs):
         return None
     variance = variance + noise_of_each(rows, fitted.noise_variance)
     variance = np.broadcast_to(variance, mean.shape)
-    squares = np.maximum((rows.targets - mean) ** 2, GRID**2)
-    if _of_furthest(squares / variance) > _MOST_OF_FURTHEST:
-        return None
-    variance, usual = narrowed(variance, 1.0, *share[1:]), share[1]
-    same = narrowed(variance, share[0], usual)
+    off, usual = rows.targets - mean, share[1]
+    squares = np.maximum(off**2, GRID**2)
+    tells = _of_furthest(squares / variance) <= _MOST_OF_FURTHEST
+    variance = narrowed(variance, 1.0, usual, share[2])
     X = np.ascontiguousarray(rows.X, dtype=np.float64)
     near = NearSample(fitted.posterior.prior.kernel, X, variance, squares)
-    weights, best = near.correlations(X), None
+    weights = near.correlations(X)
     np.fill_diagonal(weights, 0.0)
-    nearness = weights.max(axis=1, keepdims=True)
-    reach = max(np.quantile(nearness, _FURTHEST_PART), np.finfo(float).tiny)
-    near, nearness = replace(near, reach=reach), np.minimum(nearness / reach, 1.0)
+    reach = max(np.quantile(weights.max(axis=1), _FURTHEST_PART), np.finfo(float).tiny)
+    same = narrowed(variance, share[0], usual)
+    return replace(near, reach=reach), off, same, weights, tells
+
+
+def _near(near, off, same, weights, tells, known):
+    """Return the `NearSample` that predicts each row best from the others, and their variances.
+
+    None where bands that are the same everywhere are as good, or rows do not tell.
+
+    Parameters
+    ----------
+    known : NearSample or None
+        Whose power and prior are to stay.
+    """
+    if not tells:
+        return None, same
+    variance, squares, best = near.variance, near.squares, None
+    nearness = np.minimum(weights.max(axis=1, keepdims=True) / near.reach, 1.0)
     for power in _TIMES_SQUARED_TWICE:
         for prior in _PRIORS:
+            if known is not None and (known.power, known.prior) != (power, prior):
+                continue
             one = replace(near, power=power, prior=prior)
             band = one.narrowed_by(weights, nearness, variance, same)
-            value = _log_density(squares, band)
+            value = log_density(squares, band)
             if best is None or value.mean() > best[0].mean():
-                best = value, one
+                best = value, one, band
         weights = np.square(np.square(weights))
-    is_gain = _is_gain(best[0] - _log_density(squares, same))
-    return best[1] if is_gain else None
+    has_gain = is_gain(best[0] - log_density(squares, same))
+    return best[1:] if has_gain else (None, same)
+
+
+def _of_residuals(rows, fitted, left_out, variance, n_jobs):
+    """Return `LeftOutRows`, or None where no correlation says how residuals go together.
+
+    That is so where outputs were not observed, rows count differently, or columns are categories,
+    and needless where inducing inputs hold the function.
+    """
+    near, off, _, weights, _ = left_out
+    known = np.flatnonzero(np.isfinite(variance).all(axis=1))
+    is_even = not np.ptp(rows.weights[0], axis=0).any() and np.isfinite(off[known]).all()
+    if (
+        len(near.kernel.expression.held_columns)
+        or not is_even
+        or len(known) < _LEAST_TOLD * len(rows)
+    ):
+        return None
+    X, weights = near.X[known], weights[np.ix_(known, known)]
+    residuals = rows.targets[known] - fitted.predictor.mean(Inputs(X), n_jobs)
+    if (residuals**2).mean() < _LACKING**2:
+        return None
+    return LeftOutRows(near.kernel, X, residuals, off[known], variance[known], weights, near.reach)
 
 
 def _of_furthest(ratio):
     """Return the share of all squared standardised residuals that a few of the rows hold."""
     ratio = np.sort(ratio[np.isfinite(ratio)])
     return ratio[len(ratio) - int(np.ceil(_FURTHEST_PART * len(ratio))) :].sum() / ratio.sum()
-
-
-def _log_density(squares, variance):
-    """Return log densities of residuals that were observed, (k,), a constant apart."""
-    values = -0.5 * (np.log(variance) + squares / variance)
-    return values[np.isfinite(values)]
-
-
-def _is_gain(gains):
-    """Return whether gains are enough, and not those of a few rows alone."""
-    gains = np.clip(gains, -_MOST_GAIN_OF_A_ROW, _MOST_GAIN_OF_A_ROW)
-    error = gains.std() / np.sqrt(max(len(gains), 1))
-    return gains.mean() > max(_LEAST_PLACE_GAIN, _ERRORS_OF_A_GAIN * error)

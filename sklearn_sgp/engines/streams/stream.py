@@ -396,10 +396,10 @@ class Stream:
         m = len(fitted.parameters.Z) if chosen is None else chosen.n_inducing
         if state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs):
             places = NO_PLACES
-        places = places.joined(state.telling(problem.rows), m)
-        if state.is_established:
-            places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
-        return places
+        places = places.joined(state.telling(problem.rows), m, fitted, n_jobs)
+        if not state.is_established:
+            return places.unjudged()
+        return places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""

@@ -1,0 +1,294 @@
+"""Residuals of a few rows of a stream, predicted at places among them."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from .._core import _linalg as la
+from .._linalg import cholesky, triangular_inverse
+from .._parallel import in_chunks
+from ..data.inputs import Inputs
+from ..kernels._functionals import SlopeKernel
+from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations
+
+# A place counts in full as among the rows where those at one of its sides have this share of what
+# those at the other have. With a fifth and a twentieth four made series (bursts, a chirp) end with
+# .02 to .21 and .00 to .05 nats a row less; rows ahead of all have what they had with each.
+_SIDED = 0.01
+# Rows that the mean of all counts as, in how far off residuals near a place are.
+_PRIOR = 1.0
+# How often correlations are squared to say which rows are near a place, for that.
+_SQUARED_NEAR = 2
+# Places at a time, whose correlations stay in the cache.
+_AT_A_TIME = 256
+# Steps of slopes, in standard deviations of the rows.
+_SLOPE_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class NearResiduals:
+    """Predict residuals of rows by a process with the kernel's correlation, to some power.
+
+    They are 0, and variances are what they were, as far as rows are not near a place, or not at all
+    of its sides (docs/theory.md, "Residuals by place").
+
+    Parameters
+    ----------
+    kernel : BoundKernel
+    X : ndarray of shape (n, d)
+    residuals : ndarray of shape (n, t)
+        Of targets, scaled.
+    squared : int
+        How often the correlation is squared.
+    own : float
+        Share of a residual's variance that it has for itself.
+    reach : float
+        Correlation with a row from which on a place is near.
+    ratios : ndarray of shape (n, t)
+        Squared residuals that were left out, in units of their variances as predicted here.
+    """
+
+    kernel: object
+    X: np.ndarray
+    residuals: np.ndarray
+    squared: int
+    own: float
+    reach: float
+    ratios: np.ndarray | float = 1.0
+
+    def __getstate__(self):
+        """Leave out what can be computed again."""
+        return {key: self.__dict__[key] for key in self.__dataclass_fields__}
+
+    @cached_property
+    def root_inverse(self):
+        """See `root_inverse`."""
+        near = correlations(self.kernel, self.X, self.X)
+        return root_inverse(near, self.squared, self.own)
+
+    @cached_property
+    def gains(self):
+        """Weights of correlations to the power in what is expected at a place, (n, t)."""
+        return (1.0 - self.own) * (self.root_inverse.T @ (self.root_inverse @ self.residuals))
+
+    def mean_at(self, X):
+        """Return the residuals that are expected at places, (n_places, t)."""
+        near, X = self._near(X)
+        return self.share_among(near, X) * (powers(near, self.squared) @ self.gains)
+
+    def at(self, X):
+        """Return the residuals that are expected at places, and factors of variances, (n, t)."""
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        parts = (X[lo : lo + _AT_A_TIME] for lo in range(0, len(X), _AT_A_TIME))
+        expected, factor = zip(*map(self._at, parts), strict=True)
+        return np.concatenate(expected), np.concatenate(factor)
+
+    def _at(self, X):
+        near, X = self._near(X)
+        among = self.share_among(near, X)
+        off, weights = self.off(near, among), powers(near, self.squared)
+        expected = among * (weights @ self.gains)
+        la.trmm_right(weights, self.root_inverse, True)
+        known = (1.0 - self.own) ** 2 * np.square(weights, out=weights).sum(axis=1, keepdims=True)
+        return expected, left_of(among, known, len(self.X)) * off
+
+    def off(self, near, among):
+        """Return how far off residuals near places are, in units of their variances, (n, t).
+
+        Parameters
+        ----------
+        near, among
+            See `share_among`; where places are not among rows it is 1.
+        """
+        weights = powers(near, _SQUARED_NEAR)
+        off = weights @ self.ratios + _PRIOR * self.ratios.mean(axis=0)
+        off /= weights.sum(axis=1, keepdims=True) + _PRIOR
+        return 1.0 + among * (2.0 - among) * (off - 1.0)
+
+    def _near(self, X):
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        return correlations(self.kernel, X, self.X), X
+
+    def share_among(self, near, X):
+        """Return how far places are near rows, and among them, (n_places, 1), in [0, 1].
+
+        Parameters
+        ----------
+        near : ndarray of shape (n_places, n)
+            Correlations, 0 for rows that are left out.
+        X : ndarray of shape (n_places, d)
+        """
+        share = np.minimum(near.max(axis=1) / self.reach, 1.0)
+        for place, row in zip(X.T, self.X.T, strict=True):
+            if np.ptp(row) == 0.0 and (place == row[0]).all():
+                continue
+            away = row - place[:, None]
+            away *= near
+            balance = away.sum(axis=1)
+            total = np.abs(away, out=away).sum(axis=1)
+            less, more = total - np.abs(balance), total + np.abs(balance)
+            sided = np.divide(less, more, out=np.zeros_like(less), where=more > 0.0)
+            share *= np.clip(sided / _SIDED, 0.0, 1.0)
+        return share[:, None]
+
+
+def root_inverse(near, squared, own):
+    """Invert the lower Cholesky factor of the correlations of residuals, (n, n).
+
+    Parameters
+    ----------
+    near : ndarray of shape (n, n)
+        Correlations of the kernel.
+    """
+    K = (1.0 - own) * powers(near, squared)
+    np.fill_diagonal(K, 1.0)
+    return triangular_inverse(cholesky(K, overwrite=True))
+
+
+def powers(near, squared):
+    """Return numbers that are squared so many times, a new array where it is any."""
+    for _ in range(squared):
+        near = np.square(near)
+    return near
+
+
+def left_of(among, known, n):
+    """Return the share of variances that is left where rows explain one, (n_places, 1).
+
+    One row more than n may be like none of them, and has the whole variance.
+
+    Parameters
+    ----------
+    among, known : ndarray of shape (n_places, 1)
+        Share of what is expected that is added, and of the variance that rows explain.
+    """
+    told = among * (2.0 - among)
+    return np.maximum(1.0 - told * known, 0.0) + told / (n + 1.0)
+
+
+def with_residuals(model, near):
+    """Return `Observations` with what a `NearResiduals` expects."""
+    inner = model.predictor
+    has_places = isinstance(inner, ByPlace)
+    own = inner.scale if has_places else SameEverywhere(inner)
+    scale = ResidualScale(own, near)
+    parts = {part.name: getattr(model, part.name) for part in fields(model)}
+    predictor = Corrected(own.predictor, scale)
+    return ObservationsByPlace(**parts | {"predictor": predictor, "row_noise": NoiseByPlace(scale)})
+
+
+@dataclass(frozen=True)
+class SameEverywhere:
+    """Has the methods of a `PlaceScale`, with the predictor's own variances."""
+
+    predictor: object
+
+    def of_variances(self, inputs, n_jobs):
+        """Return the predictor's moments, and the factor of variances."""
+        return *self.predictor.moments(inputs, n_jobs), 1.0
+
+
+@dataclass(frozen=True)
+class ResidualScale:
+    """Has the methods of a `PlaceScale`, as residuals near a place ask for.
+
+    Parameters
+    ----------
+    scale : PlaceScale or SameEverywhere
+    near : NearResiduals
+    """
+
+    scale: object
+    near: NearResiduals
+
+    def at(self, X, n_jobs):
+        """Return the factor of deviations, (n, t)."""
+        return np.sqrt(self.of_variances(Inputs(X), n_jobs)[2])
+
+    def of_variances(self, inputs, n_jobs):
+        """Return means, the predictor's variances, and their factor, (n, t)."""
+        mean, variance, factor = self.scale.of_variances(inputs, n_jobs)
+        expected, left = in_chunks(self.near.at, inputs.X, n_jobs)
+        return mean + expected, variance, factor * left
+
+
+@dataclass(frozen=True)
+class Corrected(ByPlace):
+    """Adds the residuals that are expected at a place; `scale` is a `ResidualScale`."""
+
+    def mean(self, inputs, n_jobs=None):
+        """Return means; see `Predictor`."""
+        expected = in_chunks(self.scale.near.mean_at, inputs.X, n_jobs)
+        return self.predictor.mean(inputs, n_jobs) + expected
+
+    def mean_at(self, X):
+        """Return means at inputs."""
+        return self.predictor.mean_at(X) + self.scale.near.mean_at(X)
+
+    def joint(self, inputs, n_jobs=None):
+        """Return means and joint covariances; see `Predictor`."""
+        mean, covariance = super().joint(inputs, n_jobs)
+        return mean + self.scale.near.mean_at(inputs.X), covariance
+
+    def functions(self, n_samples, rng):
+        """Draw functions; see `Predictor`."""
+        return CorrectedDraws(super().functions(n_samples, rng), self.scale.near)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, with the factor as it is at its input."""
+        return CorrectedFunctional(super().of_functional(kernel), self.scale.near, kernel)
+
+
+class CorrectedDraws:
+    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
+
+    Draws have what a `NearResiduals` expects besides.
+    """
+
+    def __init__(self, functions, near):
+        self.functions, self.near = functions, near
+
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.functions.n_features
+
+    def __call__(self, X):
+        return self.functions(X) + self.near.mean_at(X)[:, :, None]
+
+
+@dataclass(frozen=True)
+class CorrectedFunctional:
+    """Adds the functional of what is expected: its slope, or a term's share of the variance.
+
+    Parameters
+    ----------
+    predictor : Rescaled
+    near : NearResiduals
+    kernel : SlopeKernel or BoundKernel
+        Of the functional.
+    """
+
+    predictor: object
+    near: NearResiduals
+    kernel: object
+
+    def moments(self, inputs, n_jobs=None):
+        """Return means and variances; see `Predictor`."""
+        mean, variance = self.predictor.moments(inputs, n_jobs)
+        return mean + in_chunks(self._of_expected, inputs.X, n_jobs), variance
+
+    def _of_expected(self, X):
+        if not isinstance(self.kernel, SlopeKernel):
+            return self._share(X)[:, None] * self.near.mean_at(X)
+        step = np.zeros(X.shape[1])
+        column = self.kernel.column
+        step[column] = _SLOPE_STEP * (self.near.X[:, column].std() or 1.0)
+        apart = (X + step)[:, column] - (X - step)[:, column]
+        return (self.near.mean_at(X + step) - self.near.mean_at(X - step)) / apart[:, None]
+
+    def _share(self, X):
+        """Return the term's share of the prior variance, (n,)."""
+        whole = self.near.kernel.diag(X)
+        return np.divide(self.kernel.diag(X), whole, out=np.zeros(len(X)), where=whole > 0.0)

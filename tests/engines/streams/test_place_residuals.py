@@ -1,0 +1,284 @@
+"""Residuals of a stream's sample, predicted from one another."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn.gaussian_process.kernels import RBF
+from stream_helpers import (
+    assert_all_have_the_same_bands,
+    batches,
+    taught,
+    without_residuals,
+)
+
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.engines.streams.place_residuals import FarRows, LeftOutRows, with_ratios
+from sklearn_sgp.predict.near_residuals import NearResiduals
+
+pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
+
+
+def waves(X):
+    return sum(np.sin(f * X[:, 0] + f) for f in (4.0, 6.0, 8.0))
+
+
+def fast_stream(dtype=float, weight=None, outputs=1, **options):
+    """A stream of a fast function, with too few inducing inputs, and new rows among its own."""
+    X = np.linspace(0.0, 20.0, 1000)[:, None].astype(dtype)
+    y = waves(X)
+    if outputs > 1:
+        y = np.column_stack([y, 3.0 * np.sin(9.0 * X[:, 0])])
+    pieces = batches(X[::2], y[::2], *range(200, 500, 100))
+    if weight is not None:
+        pieces = [(*piece, np.resize(weight, len(piece[1]))) for piece in pieces]
+    model = StreamingSGPRegressor(RBF(0.3), n_inducing=30, random_state=0, **options)
+    return taught(model, pieces), X[1:-1:2], y[1:-1:2]
+
+
+def residuals_of(model):
+    return model._fitted.state.places.residuals
+
+
+@pytest.fixture(scope="module")
+def stream():
+    return fast_stream()
+
+
+def correlation(kernel, a, b):
+    K = kernel.gram(np.vstack([a, b]))
+    return max(K[0, 1] / np.sqrt(K[0, 0] * K[1, 1]), 0.0)
+
+
+def dense(process, x):
+    """What is expected at a place, and the factor of variances, in loops."""
+    n, X = len(process.X), process.X
+    rho = [correlation(process.kernel, x, row[None]) for row in X]
+    K, k = np.eye(n), np.zeros(n)
+    for i in range(n):
+        k[i] = (1.0 - process.own) * rho[i] ** 2**process.squared
+        for j in range(n):
+            if i != j:
+                between = correlation(process.kernel, X[i : i + 1], X[j : j + 1])
+                K[i, j] = (1.0 - process.own) * between**2**process.squared
+    share = min(max(rho) / process.reach, 1.0)
+    for c in range(X.shape[1]):
+        above = sum(r * max(row[c] - x[0, c], 0.0) for r, row in zip(rho, X, strict=True))
+        below = sum(r * max(x[0, c] - row[c], 0.0) for r, row in zip(rho, X, strict=True))
+        share *= min(min(above, below) / (max(above, below) + 1e-300) / 0.01, 1.0)
+    told = share * (2.0 - share)
+    weights = np.array(rho) ** 4
+    off = (weights @ process.ratios + process.ratios.mean(axis=0)) / (weights.sum() + 1.0)
+    left = 1.0 - told * (k @ np.linalg.solve(K, k)) + told / (n + 1.0)
+    expected = share * (k @ np.linalg.solve(K, process.residuals))
+    return expected, left * (1.0 + told * (off - 1.0))
+
+
+# What is expected
+
+
+def test_residuals_are_those_of_their_definition(stream, rng):
+    """In one column and in two, among rows, at their ends, and away from them."""
+    kernel = stream[0]._fitted.parameters.kernel
+    for columns in (1, 2):
+        X = rng.uniform(0.0, 2.0, (30, columns))
+        kernel = kernel if columns == 1 else plane_kernel()
+        process = NearResiduals(
+            kernel, X, rng.standard_normal((30, 2)), 2, 0.1, 0.7, rng.gamma(2.0, size=(30, 2))
+        )
+        places = np.vstack([rng.uniform(0.0, 2.0, (6, columns)), np.full((1, columns), 40.0)])
+        expected, factor = process.at(places)
+        assert_allclose(process.mean_at(places), expected, rtol=1e-12)
+        for k, x in enumerate(places):
+            mean, left = dense(process, x[None])
+            assert_allclose(expected[k], mean, rtol=1e-7, atol=1e-12)
+            assert_allclose(factor[k], left, rtol=1e-7)
+
+
+def plane_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 2.0, (100, 2))
+    model = StreamingSGPRegressor(n_inducing=10, random_state=0)
+    return model.partial_fit(X, np.sin(3.0 * X.sum(axis=1)))._fitted.parameters.kernel
+
+
+def test_rows_are_left_out_as_their_definition_says(stream, rng):
+    """Without each, and without it and its nearest, all that is expected is computed anew."""
+    kernel = stream[0]._fitted.parameters.kernel
+    X = np.sort(rng.uniform(0.0, 2.0, (25, 1)), axis=0)
+    residuals, stray, variance = rng.standard_normal((3, 25, 1))
+    variance = variance**2
+    near = NearResiduals(kernel, X, residuals, 0, 0.0, 0.5)._near(X)[0]
+    np.fill_diagonal(near, 0.0)
+    rows = LeftOutRows(kernel, X, residuals, stray, variance, near, 0.5)
+    process = rows.process(1, 0.1)
+    root = process.root_inverse
+    precision = root.T @ root
+    pair = precision[np.arange(25), rows.nearest]
+    found = list(rows.judged(np.diagonal(precision), pair, precision @ residuals))
+    for i in range(25):
+        for gone, (squares, bands) in zip(([i], [i, rows.nearest[i]]), found, strict=True):
+            kept = np.delete(np.arange(25), gone)
+            others = NearResiduals(kernel, X[kept], residuals[kept], 1, 0.1, 0.5)
+            others = replace(others, ratios=np.ones((len(kept), 1)))
+            expected, factor = others.at(X[i : i + 1])
+            assert_allclose(squares[i], (stray[i] - expected[0]) ** 2, rtol=1e-6)
+            told = others.share_among(others._near(X[i : i + 1])[0], X[i : i + 1])[0]
+            told = told * (2.0 - told)
+            left = factor[0] + told / 26.0 - told / (len(kept) + 1.0)
+            assert_allclose(bands[i] / variance[i], left, rtol=1e-6)
+
+
+# Streams
+
+
+def test_a_dense_sample_shows_what_inducing_inputs_do_not_hold(stream):
+    model, X, y = stream
+    assert residuals_of(model) is not None
+    before = without_residuals(model)
+    rmse = [np.sqrt(np.mean((y - each.predict(X)) ** 2)) for each in (model, before)]
+    assert rmse[0] < 0.5 * rmse[1]
+    gain = model.log_density(X, y).mean() - before.log_density(X, y).mean()
+    assert gain > 0.5
+
+
+def test_rows_ahead_have_what_they_have_without(stream):
+    model, before = stream[0], without_residuals(stream[0])
+    last = residuals_of(model).X.max()
+    ahead = np.linspace(last, last + 5.0, 200)[:, None]
+    ahead = np.vstack([ahead, [[-1.0], [-100.0], [100.0]]])
+    for new, old in zip(*(m.predict(ahead, return_std=True) for m in (model, before)), strict=True):
+        assert_allclose(new, old, rtol=1e-12)
+
+
+def test_bursts_ahead_are_not_worse():
+    """Long gaps among rows are none that single rows, left out, say anything of."""
+    rng = np.random.default_rng(3)
+    X = np.linspace(0.0, 20.0, 1200)[:, None]
+    height = np.exp(1.5 * np.interp(X[:, 0], np.linspace(0.0, 20.0, 12), rng.standard_normal(12)))
+    y, gains = height * waves(X), []
+    model = StreamingSGPRegressor(RBF(0.3), n_inducing=30, random_state=0)
+    for piece in batches(X, y, *range(200, 1200, 100)):
+        if getattr(model, "_fitted", None) is not None:
+            before = without_residuals(model)
+            gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
+        model.partial_fit(*piece)
+    assert_allclose(gains, 0.0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
+def test_rare_rows_that_are_far_off_are_remembered():
+    """A sample has hardly any of them, and each cost thousands of nats."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (1500, 1))[:1000]
+    y, gains = np.sin(8.0 * X[:, 0]) + 6.0 * (rng.random(1500)[:1000] < 0.01), []
+    model = StreamingSGPRegressor(n_inducing=20, random_state=0)
+    for piece in batches(X, y, *range(100, 1000, 100)):
+        if getattr(model, "_fitted", None) is not None:
+            before = without_residuals(model)
+            gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
+        model.partial_fit(*piece)
+    assert min(gains) > -0.1
+    far = model._fitted.state.places.far.rows
+    assert len(far) == 16 and (far.y > 3.0).sum() > 5
+
+
+def test_what_rows_far_off_lose_is_a_cost_to_all(stream):
+    process = residuals_of(stream[0])
+    X = process.X[40:43] + 1e-3
+    far = np.array([[0.0], [0.1], [20.0]]) + process.mean_at(X)
+    variance = np.full((3, 1), 0.5)
+    expected, factor = process.at(X)
+    before = norm.logpdf(far, 0.0, np.sqrt(0.5))
+    after = norm.logpdf(far, expected, np.sqrt(0.5 * factor))
+    cost = FarRows(X, far, variance, 200).cost(process)
+    assert_allclose(cost, np.maximum(before - after, 0.0).sum() / 200.0, rtol=1e-6)
+    assert cost > 1.0
+
+
+def test_noise_has_no_shape(rng):
+    """Inducing inputs enough, and noise, leave nothing that rows tell of one another."""
+    X = rng.uniform(0.0, 6.0, (800, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(800)
+    model = taught(StreamingSGPRegressor(n_inducing=25, random_state=0), batches(X, y, 200, 400))
+    assert residuals_of(model) is None
+
+
+def test_everything_predicted_has_the_same_bands(stream):
+    model, X, y = stream
+    assert_all_have_the_same_bands(model, X[5::60], y[5::60], rtol=1e-6)
+    mean = model.predict(X[5::60])
+    draws = model.sample_y(X[5::60], 4000, random_state=0, method="pathwise")
+    std = model.predict(X[5::60], return_std=True)[1]
+    assert_allclose(draws.mean(axis=1), mean, atol=0.08 * std.max())
+    assert_allclose(model.predict_distribution(X[5::60]).mean(), mean, rtol=1e-9)
+    assert_allclose(model.predict(X[5::60], return_cov=True)[0], mean, rtol=1e-9)
+
+
+def test_slopes_and_terms_are_those_of_the_mean(stream):
+    model, X, _ = stream
+    X, step = X[5::60], np.array([[1e-5]])
+    slope, std = model.predict_gradient(X, return_std=True)
+    expected = (model.predict(X + step) - model.predict(X - step)) / 2e-5
+    assert_allclose(slope[:, 0], expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert np.isfinite(std).all()
+    term, std = model.predict_terms(X, return_std=True)
+    assert_allclose(term.sum(axis=1) + model.y_mean_, model.predict(X), rtol=1e-9)
+
+
+def test_a_saved_stream_keeps_no_factor_and_goes_on(stream):
+    model, X, y = stream
+    model.predict(X)
+    saved = pickle.dumps(model)
+    n = len(residuals_of(model).X)
+    assert len(pickle.dumps(residuals_of(model))) < 8 * n * n
+    one, other = pickle.loads(saved), pickle.loads(saved)
+    assert_allclose(one.predict(X, return_std=True), model.predict(X, return_std=True), rtol=1e-12)
+    for each in (one, other):
+        each.partial_fit(X[:60], y[:60])
+    assert_array_equal(one.predict(X, return_std=True), other.predict(X, return_std=True))
+
+
+def test_two_outputs_have_their_own_residuals():
+    model, X, y = fast_stream(outputs=2)
+    assert residuals_of(model) is not None and residuals_of(model).residuals.shape[1] == 2
+    before = without_residuals(model)
+    assert model.log_density(X, y).mean() > before.log_density(X, y).mean() + 0.5
+    slopes = model.predict_gradient(X[::100])
+    assert np.isfinite(slopes).all()
+
+
+def test_single_precision_is_as_good(stream):
+    model, X, y = fast_stream(np.float32)
+    assert residuals_of(model) is not None
+    assert model.log_density(X, y).mean() > stream[0].log_density(*stream[1:]).mean() - 1.0
+
+
+def test_equal_weights_tell_and_others_do_not():
+    assert residuals_of(fast_stream(weight=[0.5])[0]) is not None
+    assert residuals_of(fast_stream(weight=[0.5, 1.0])[0]) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"optimizer": None},
+        {"noise_variance": 1e-3, "noise_variance_bounds": "fixed"},
+        {"forget_factor": 0.99},
+    ],
+    ids=["nothing learned", "noise given", "rows fade"],
+)
+def test_where_there_are_none(options):
+    assert residuals_of(fast_stream(**options)[0]) is None
+
+
+def test_a_correlation_that_is_cut_off_has_no_factor():
+    """Negative ones count as 0, so that they may be those of no process."""
+    near = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    X = np.arange(3.0)[:, None]
+    ones = np.ones((3, 1))
+    rows = LeftOutRows(None, X, ones, ones, ones, near - np.eye(3), 0.5)
+    assert with_ratios(rows.process(0, 1e-5), rows) is None
