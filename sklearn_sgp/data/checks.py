@@ -5,8 +5,9 @@ from functools import wraps
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets as _check_targets
 from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import check_consistent_length as _check_consistent_length
 from sklearn.utils.validation import check_X_y as _check_X_y
 from sklearn.utils.validation import validate_data as _validate_data
 
@@ -37,22 +38,51 @@ _MOST_OF_COUNTS = 1e3
 _FAR_OFF, _SHARE_OF_ROUNDING = 1.5e6, 1e-12
 
 
-def _without_warning(check):
-    """Check without a warning of sums of infinities of both signs, which are refused anyway."""
+_CURES = {  # of errors of scikit-learn's that have none
+    "inconsistent numbers": "X, y and sample_weight must have as many rows as each other: select "
+    "the same rows of all.",
+    "should be a 1d array": "Pass one column; sklearn.multioutput.MultiOutputClassifier has a "
+    "classifier for each of several.",
+    "Input y contains infinity": "Leave these rows out.",
+    "feature names should match": "Pass X[list(model.feature_names_in_)], the columns of fit in "
+    "their order; one that is no longer there may be added as NaN.",
+}
+
+
+def name_cure(error):
+    """Raise an error of scikit-learn's again with a cure behind it, if it names none."""
+    text = str(error).strip()
+    end = "\n" if "\n" in text else " " if text.endswith(".") else ". "
+    for words, cure in _CURES.items():
+        if words in text:
+            raise ValueError(text + end + cure) from error
+
+
+def _in_own_words(check):
+    """Check without a warning of sums of infinities of both signs, which are refused anyway.
+
+    Errors that name no cure get one.
+    """
 
     @wraps(check)
     def silent(*args, **kwargs):
-        with np.errstate(invalid="ignore"):
-            return check(*args, **kwargs)
+        try:
+            with np.errstate(invalid="ignore"):
+                return check(*args, **kwargs)
+        except ValueError as error:
+            name_cure(error)
+            raise
 
     return silent
 
 
-check_array = _without_warning(_check_array)
-check_X_y = _without_warning(_check_X_y)
+check_array = _in_own_words(_check_array)
+check_consistent_length = _in_own_words(_check_consistent_length)
+check_X_y = _in_own_words(_check_X_y)
+check_classification_targets = _in_own_words(_check_targets)  # casts labels of any size
 
 
-@_without_warning
+@_in_own_words
 def validate_data(*args, **kwargs):
     """Validate as scikit-learn does, but name NaN among labels."""
     try:
@@ -65,7 +95,7 @@ def validate_data(*args, **kwargs):
         ) from error
 
 
-@_without_warning
+@_in_own_words
 def check_sample_weight(sample_weight, X, *, dtype=None):
     """Validate sample weights: non-negative, and not all zero.
 
@@ -368,8 +398,7 @@ def check_variance(kernel, X, label="column {}".format):
 def check_classes_of(y):
     """Refuse what is no label, and labels that cannot be sorted, such as numbers among words."""
     try:
-        with np.errstate(invalid="ignore"):  # it casts labels of any size to integers
-            check_classification_targets(y)
+        check_classification_targets(y)
     except TypeError as error:
         raise ValueError(not_sortable("y", y)) from error
     except ValueError as error:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length
 
+from ..data.checks import check_consistent_length
 from ..data.inputs import Inputs
 from ..data.readable import refuse_dates
 from ..data.readable_targets import readable_targets

@@ -1,10 +1,9 @@
 """Outputs that mix latent functions: their targets, of which some may not be there."""
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
 
 from .._warnings import warn_caller
-from ..data.checks import check_array
+from ..data.checks import check_array, check_consistent_length
 from ..data.readable import refuse_dates
 from ..data.readable_targets import readable_targets
 from ..data.targets import observed_columns, read_only_copy

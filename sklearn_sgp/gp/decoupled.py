@@ -75,6 +75,10 @@ class DecoupledPosterior(MixedPosterior):
         turned = [product(one.L_inv, values, trans_a=True) for one, values in parts]
         return np.einsum("qu,umn->mqn", self.rotation, turned)
 
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return self._replaced(self.turned.without_caches())
+
     def warm_cache(self):
         return self.coefficients, self.turned.warm_cache(), self.prior.L_inv
 

@@ -6,7 +6,7 @@ function. With D the noise variances and Phi_p the sum of a a^T over the rows of
 H = sum_p (W_p W_p^T / D_p) x Phi_p, a Kronecker product.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,10 +83,6 @@ class MixedPosterior:
         """Return products of the sums of a y^T with the latent functions' means, (t, Q)."""
         return product(cross, self.v_mean, trans_a=True)
 
-    def without_caches(self):
-        """Return the same: it is saved as it is."""
-        return self
-
     def towards(self, target, rho, scale=1.0):
         """Take one natural-gradient step; see `Posterior.towards`."""
         return self.scaled(1.0 - rho).joined(target.scaled(rho * scale))
@@ -145,6 +141,12 @@ class CoregionalisedPosterior(MixedPosterior):
     h: np.ndarray
     mixing: np.ndarray
     of_each_output: Posterior | None = None
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        prior, own = self.prior.without_caches(), self.of_each_output
+        own = None if own is None else replace(own, prior=prior)
+        return replace(self, prior=prior, of_each_output=own)
 
     @classmethod
     def from_outputs(cls, outputs, mixing):

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from .._parallel import in_chunks
-from ..data.checks import refuse_iterator
+from ..data.checks import check_consistent_length, refuse_iterator
 from .base import Predictor
 from .observations import OWN_MEAN
 from .unforeseen import AveragesUnforeseen

@@ -5,11 +5,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
 
 from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import in_chunks
-from ..data.checks import check_array
+from ..data.checks import check_array, check_consistent_length
 from ..data.observed_outputs import log_predictive_density
 from ..data.readable_targets import readable_targets
 from .base import Predictor

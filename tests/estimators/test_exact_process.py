@@ -181,6 +181,21 @@ def test_parameters_moved_alone_take_few_values(monkeypatch):
     assert 0 < len(asked) < 50
 
 
+def test_weights_of_directions_are_not_moved_alone(monkeypatch):
+    """The default kernel that learns directions takes the seconds of their gradients alone."""
+    asked, value = [], ExactObjective.value
+    monkeypatch.setattr(
+        ExactObjective,
+        "value",
+        lambda self, one: asked.append(repr(one.kernel.sklearn_kernel)) or value(self, one),
+    )
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    model = SVGPRegressor(inducing=X, noise_variance_bounds=(1e-9, 1e3), random_state=0)
+    model.fit(X, np.sin(6.0 * X.sum(axis=1)))
+    assert "directions" in repr(model.kernel_)
+    assert asked and not any("directions" in kernel for kernel in asked)
+
+
 @EACH_REGRESSOR
 @pytest.mark.parametrize("noise", [1e-10, 1e-6])
 def test_a_function_without_noise(name, noise):

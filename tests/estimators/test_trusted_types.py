@@ -184,3 +184,21 @@ def test_size_of_files(n_inducing):
     model = SVGPRegressor(RBF(), n_inducing=n_inducing, optimizer=None, random_state=0)
     size = len(pickle.dumps(model.fit(X, X[:, 0])))
     assert size < 2 * 8 * n_inducing**2 + 8 * n_inducing * 20 + 10_000
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_size_of_files_of_mixed_outputs(gaps):
+    """One matrix of the prior and that of q(u): of two functions apart, or, with gaps, together."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.column_stack([X[:, 0], -X[:, 0], X.sum(axis=1)])
+    if gaps:
+        y[::4, 1] = np.nan
+    model = SVGPRegressor(n_latent=2, n_inducing=64, max_iter=2, random_state=0).fit(X, y)
+    saved = pickle.dumps(model)
+    assert len(saved) < (1 + (4 if gaps else 2)) * 8 * 64**2 + 20_000
+    loaded = pickle.loads(saved)
+    known = np.nan_to_num(y)
+    for each in (model, loaded):
+        each.partial_fit(X[:30], known[:30])
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -355,6 +355,23 @@ def test_labels_that_are_no_classes(model):
         clone(model).fit(X, np.array([1, "a"] * (N // 2), dtype=object))
     with pytest.raises(ValueError, match=r"none of which is missing\. Got <NA> at index 0"):
         clone(model).fit(X, pd.Series([None, "a"] * (N // 2), dtype="string"))
+    with pytest.raises(ValueError, match=r"infinity .*\. Leave these rows out"):
+        clone(model).fit(X, np.r_[np.inf, np.ones(N - 1)])
+    with pytest.raises(ValueError, match=r"1d array, .*\. Pass one column; .*MultiOutput"):
+        clone(model).fit(X, np.eye(N, 2))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:40])
+def test_lengths_that_differ(model):
+    """As many targets as rows are asked for in each method that takes both."""
+    X, y = frame(LEVEL**2), LEVEL > 0.5
+    told = r"inconsistent .*\[24, 23\]\. X, y and .*: select the same rows of all"
+    with pytest.raises(ValueError, match=told):
+        clone(model).fit(X, y[1:])
+    model = clone(model).fit(X, y)
+    for call in (model.partial_fit, model.log_density):
+        with pytest.raises(ValueError, match=told):
+            call(X, y[1:])
 
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[4]])
