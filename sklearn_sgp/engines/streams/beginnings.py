@@ -101,16 +101,17 @@ def with_each_kernel(rows, plan):
 def score_of(begun, rows):
     """Return the bound less what parameters cost, a row; see `start.bic_penalty`.
 
-    Lines must see a signal, and have a lead. ``begun`` is as of `or_elsewhere`.
+    Lines must see a signal, and have a lead; so must a kernel that takes the place of another, by
+    what it has said of the next rows. ``begun`` is as of `or_elsewhere`.
     """
     plan, found, n_iter = begun
     n_rows, value = rows.total_weight, found[2]
-    if plan.keeps_kernel:
-        value -= LEAD_TO_COME * n_rows  # by which others have said what came next
-    if has_lines(plan.start.parameters.expression):
-        value -= _LEAD_OF_LINES
+    are_lines = has_lines(plan.start.parameters.expression)
+    if are_lines or plan.gives_up_kernel:
         if not sees_signal(fitted_from(plan, *found, n_iter, 1), rows, n_rows):
             return Score.none()
+    value -= _LEAD_OF_LINES if are_lines else 0.0
+    value += LEAD_TO_COME * n_rows if plan.gives_up_kernel else 0.0
     return Score.of_objective(value - bic_penalty(plan.start, n_rows), n_rows)
 
 

@@ -125,9 +125,9 @@ class StreamPlan:
     noise_fell: bool = False
 
     @property
-    def keeps_kernel(self):
-        """True if the kernel that a stream was to give up is taken all the same."""
-        return self.before is not None and self.start.kernel is self.before.start.kernel
+    def gives_up_kernel(self):
+        """True if the kernel is not the one that the stream had before."""
+        return self.before is not None and self.start.kernel is not self.before.start.kernel
 
     def of_later(self, weight):
         """Return the plan of a batch that few rows are learned from, of so much weight."""
