@@ -92,7 +92,7 @@ def with_each_kernel(rows, plan):
         ways.append((begin, _with_inputs(one.parameters, rows, None, 0.0, begin)[0]))
     if plan.before is not None and plan.learns:
         start = replace(plan.before.start, alternatives=())
-        parameters = start.space.clipped(with_best_units(plan.before.parameters, rows))
+        parameters = start.space.clipped(plan.before.parameters)
         begin = replace(plan, start=start)
         ways.append((begin, _with_inputs(parameters, rows, None, 0.0, begin)[0]))
     return [(in_words(way[0].start.kernel), way) for way in ways]
