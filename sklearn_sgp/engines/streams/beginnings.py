@@ -16,6 +16,7 @@ from ..variational.schedule import run
 from .inducing import NO_PAIRS
 from .rounds import best_of_rounds, chosen, fitted_from, is_better, sees_signal, settled, updated
 from .shorter_scales import better_start, with_best_units
+from .wandering import LEAD_TO_COME
 
 # Rows of a first batch of several classes whose labels judge. Of four draws of red wine in three
 # classes streams of 900 rows lose 0.027 nats a row with first batches of 150, gain 0.004 with 200
@@ -79,7 +80,9 @@ def or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
 def with_each_kernel(rows, plan):
     """List names of default kernels, each with a plan and parameters to begin with.
 
-    Lines that are far out at some row have nothing to say of the others.
+    Lines that are far out at some row have nothing to say of the others. The kernel that a stream
+    is about to give up is tried, too: what the next rows spoke for may hold nothing of those so
+    far with so few inducing inputs.
     """
     start = replace(plan.start, alternatives=())
     ways = [(replace(plan, start=start), start.parameters)]
@@ -87,20 +90,28 @@ def with_each_kernel(rows, plan):
     for one in (one for one in lines if one.parameters.kernel.diag(rows.X).max() < _FAR_OUT):
         begin = replace(plan, start=one)
         ways.append((begin, _with_inputs(one.parameters, rows, None, 0.0, begin)[0]))
+    if plan.before is not None and plan.learns:
+        start = replace(plan.before.start, alternatives=())
+        parameters = start.space.clipped(plan.before.parameters)
+        begin = replace(plan, start=start)
+        ways.append((begin, _with_inputs(parameters, rows, None, 0.0, begin)[0]))
     return [(in_words(way[0].start.kernel), way) for way in ways]
 
 
 def score_of(begun, rows):
     """Return the bound less what parameters cost, a row; see `start.bic_penalty`.
 
-    Lines must see a signal, and have a lead. ``begun`` is as of `or_elsewhere`.
+    Lines must see a signal, and have a lead; so must a kernel that takes the place of another, by
+    what it has said of the next rows. ``begun`` is as of `or_elsewhere`.
     """
     plan, found, n_iter = begun
     n_rows, value = rows.total_weight, found[2]
-    if has_lines(plan.start.parameters.expression):
-        value -= _LEAD_OF_LINES
+    are_lines = has_lines(plan.start.parameters.expression)
+    if are_lines or plan.gives_up_kernel:
         if not sees_signal(fitted_from(plan, *found, n_iter, 1), rows, n_rows):
             return Score.none()
+    value -= _LEAD_OF_LINES if are_lines else 0.0
+    value += LEAD_TO_COME * n_rows if plan.gives_up_kernel else 0.0
     return Score.of_objective(value - bic_penalty(plan.start, n_rows), n_rows)
 
 

@@ -12,7 +12,7 @@ from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
-from ..base import Problem, Settings, Start
+from ..base import Fitted, Problem, Settings, Start
 from ..variational.class_regressions import prefers_regressions
 from ..variational.inference import INNER_TOL, inference_for
 from .exact_bound import exact_or_not
@@ -84,6 +84,8 @@ class StreamPlan:
         Whether the noise variance stays: where noise differs from row to row, that has its level.
     earlier_theta : ndarray or None
         What a default kernel has learned from most of the rows of a first batch.
+    before : Fitted or None
+        The stream whose kernel is given up for another one; see `beginnings.with_each_kernel`.
     old_power : float
         Power of the old posterior's factor.
     waiting : Waiting
@@ -114,12 +116,18 @@ class StreamPlan:
     follows_units: bool = False
     holds_noise: bool = False
     earlier_theta: np.ndarray | None = None
+    before: Fitted | None = None
     old_power: float = LEAST_POWER
     holds_function: bool = False
     waiting: Waiting = NONE_WAITING
     waits: bool = False
     known: Known | None = None
     noise_fell: bool = False
+
+    @property
+    def gives_up_kernel(self):
+        """True if the kernel is not the one that the stream had before."""
+        return self.before is not None and self.start.kernel is not self.before.start.kernel
 
     def of_later(self, weight):
         """Return the plan of a batch that few rows are learned from, of so much weight."""

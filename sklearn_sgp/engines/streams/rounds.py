@@ -48,6 +48,8 @@ _ROWS_TO_MOVE = 40.0
 # 13.62 with 100, where noise is held as the kernel is. Then noise does not follow the seasons of a
 # pressure by the day, which loses 0.045; with noise that is free CO2 has -0.560.
 _AGAINST = 100.0
+# Shares of the way, in logarithms, to the noise that a stream starts with.
+_RISES = 0.25, 0.5, 0.75, 1.0
 # Rows that wait are worth no inducing input where a smaller share of the noise variance is left:
 # the bound loses 0.005 nats a row at most.
 _HARDLY_ANYTHING = 0.01
@@ -109,9 +111,10 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
 def continued(parameters, weight, plan):
     """Return the same from all rows, which are known, with kernel and noise as they are at first.
 
-    Unless those of the start explain the rows better: fewer rows than inducing inputs may have been
-    taken for a function without noise. ``weight`` is that of the batch, for which there are so many
-    iterations.
+    Unless those of the start explain the rows better, or the kernel with more noise does: fewer
+    rows than inducing inputs may have been taken for a function without noise, and inducing inputs
+    that held the function of fewer rows may not hold that of all. ``weight`` is that of the batch,
+    for which there are so many iterations.
     """
     rows, evidence = plan.known.rows, plan.known.evidence
     plan.trace.constant -= evidence
@@ -120,11 +123,25 @@ def continued(parameters, weight, plan):
     plan = replace(plan.of_later(weight), waiting=NONE_WAITING)
     ways = [_proposal(one, rows, None, 0.0, plan, 1) for one in (parameters, plan.start.parameters)]
     values = [updated(one, rows, None, plan)[2] for one in ways]
+    if values[1] > values[0]:
+        more = _with_more_noise(parameters, plan.start)
+        ways += [_proposal(one, rows, None, 0.0, plan, 1) for one in more]
+        values += [updated(one, rows, None, plan)[2] for one in ways[2:]]
     best = int(np.argmax(values))
     space = plausible(plan.start, ways[best].parameters, rows)
     space = trusted(space, parameters, np.inf if best else radius)
     (*found, value), n_iter = _optimized(ways[best], rows, None, plan, space)
     return (*found, value - evidence), n_iter
+
+
+def _with_more_noise(parameters, start):
+    """List parameters whose noise is more, up to that of the start where that is learned."""
+    most = start.parameters.log_noise
+    if not start.space.learns("log_noise") or np.shape(most) != np.shape(parameters.log_noise):
+        return []
+    rise = np.maximum(most - parameters.log_noise, 0.0)
+    shares = _RISES if np.any(rise > 0.0) else ()
+    return [parameters.with_values(log_noise=parameters.log_noise + one * rise) for one in shares]
 
 
 def _reach(weight, plan):

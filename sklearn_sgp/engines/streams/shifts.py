@@ -62,9 +62,7 @@ class Prediction(NamedTuple):
         level = fitted.targets.scaled_variance(fitted.state.levels.variance)
         function = np.broadcast_to(covariance + level, (*covariance.shape[:2], t))
         variance = np.ascontiguousarray(np.diagonal(function).T)
-        noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, t, n_jobs)
-        total = fitted.likelihood.moments(mean, variance, noise)[1]
-        noise = np.maximum(total - variance, np.finfo(np.float64).tiny)
+        noise = _noise_at(fitted, rows.X, mean, variance, n_jobs)
         counts = np.maximum(rows.weights[1], 1.0)  # what counts less is one draw all the same
         return cls(rows.targets - mean, function, noise / counts[:, None])
 
@@ -73,6 +71,13 @@ class Prediction(NamedTuple):
         seen = np.flatnonzero(~np.isnan(self.residual[:, c]))
         function = self.function[np.ix_(seen, seen, [c])][:, :, 0]
         return self.residual[seen, c], function, self.noise[seen, c]
+
+
+def _noise_at(fitted, X, mean, variance, n_jobs):
+    """Return how much rows vary beside a function of these moments, (n, t)."""
+    noise = fitted.noise.noise_at(X, fitted.noise_variance, mean.shape[1], n_jobs)
+    total = fitted.likelihood.moments(mean, variance, noise)[1]
+    return np.maximum(total - variance, np.finfo(np.float64).tiny)
 
 
 def without_outliers(residual, deviation):
@@ -169,7 +174,8 @@ def _told(fitted, X, t):
 def _information(fitted, alone, targets):
     """Return the h, (m, t), of rows that came alone with some targets, (n, t)."""
     X, weight = (np.array(each) for each in list(zip(*alone, strict=True))[:2])
-    noise = fitted.noise.noise_at(X, fitted.noise_variance, targets.shape[1], 1)
+    nothing = np.zeros(targets.shape)
+    noise = _noise_at(fitted, X, nothing, nothing, 1)
     return fitted.posterior.prior.whitened(X) @ (weight[:, None] * targets / noise)
 
 

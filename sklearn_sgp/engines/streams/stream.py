@@ -17,7 +17,7 @@ from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
 from ..variational.class_regressions import begins_with_regressions
 from .band_places import NO_PLACES, BandPlaces
-from .bands import NO_BANDS, Bands
+from .bands import NO_BANDS, Bands, vouched_share
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
 from .inducing import StreamInducing
@@ -54,6 +54,8 @@ _HOPELESS = 10.0
 _SHARE_THAT_TELLS = 0.1
 # If a larger share of a batch is far off, the function has moved.
 _RARE = 0.1
+# What a state knows of how kernel and noise were learned.
+_LEARNED = "weight_learned", "has_signal", "initial_rows"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class InitialRows:
         What the default kernel has learned from them.
     level : Level
         Whether it wanders.
+    before : Fitted or None
+        The stream before a batch spoke for a level that wanders, or for none.
     """
 
     rows: Rows
@@ -83,6 +87,7 @@ class InitialRows:
     least: int = _MIN_INITIAL_ROWS
     theta: np.ndarray | None = None
     level: Level = UNKNOWN_LEVEL
+    before: Fitted | None = None
 
     @classmethod
     def of(cls, inputs, y, weight, previous, earlier=None):
@@ -106,9 +111,17 @@ class InitialRows:
         batch : Rows
         """
         level = self.level.judged(fitted, earlier.rows, batch, n_jobs)
-        theta = fitted.parameters.theta if level.wanders == self.level.wanders else None
-        n_begun = self.n_begun if level.wanders == self.level.wanders else 0  # to begin anew
-        return replace(self, level=level, theta=theta, n_begun=n_begun)
+        if level.wanders == self.level.wanders:
+            return replace(self, level=level, theta=fitted.parameters.theta)
+        return replace(self, level=level, theta=None, n_begun=0, before=fitted)  # to begin anew
+
+    def begun(self, fitted, least):
+        """Return a copy after a stream has begun with them; it may have kept its kernel."""
+        level, before = self.level, self.before
+        if before is not None and fitted.start.kernel is before.start.kernel:
+            level = level.refused()
+        counts = {"n_begun": len(self.rows), "least": least}
+        return replace(self.copied(), level=level, before=None, **counts)
 
     @property
     def is_short(self):
@@ -307,7 +320,7 @@ class Stream:
             posed = replace(posed, start=replace(posed.start, alternatives=()))
         posed = _with_categories_alike(posed, weight)
         plan = self._plan(posed, 0, has_signal, 0.0)
-        plan = replace(plan, earlier_theta=self.initial.theta)
+        plan = replace(plan, earlier_theta=self.initial.theta, before=self.initial.before)
         fitted, ones = first_batch(rows, plan)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
@@ -318,24 +331,29 @@ class Stream:
             plan.learns * weight,
             has_signal,
             n_rows,
-            replace(self.initial.copied(), n_begun=n_rows, least=least) if is_kept else None,
+            self.initial.begun(fitted, least) if is_kept else None,
             RunningMoments.of(rows.y, rows.observations) if self.follows_units else None,
             ones,
         )
+        earlier = problem.previous
+        if earlier is not None:  # given the noise of each row, which left little to learn
+            state = replace(state, **{name: getattr(earlier.state, name) for name in _LEARNED})
         if plan.learns and not (problem.is_interim or problem.trace.stopped):
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
-        start = fitted.start if is_short else _same_start(problem.start, fitted.start)
+        before = () if plan.before is None else (plan.before.start,)
+        start = fitted.start if is_short else _same_start(fitted.start, problem.start, *before)
+        start = start if earlier is None else earlier.start
         measures_bands = self._measures_bands(fitted, problem)
         if measures_bands:
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         state = state.with_band_share()
         fitted = with_spread_of_levels(fitted) if plan.learns else fitted
         if measures_bands and self.samples_rows:
-            state = replace(state, places=self._places(state, fitted, problem, None))
+            state = self._with_places(state, fitted, problem, None)
         return replace(fitted, start=start, state=state)
 
     def add(self, fitted, problem):
@@ -376,15 +394,19 @@ class Stream:
             state = replace(state, bands=self._bands(state.bands, more, problem))
         state = state.with_band_share()
         more = with_spread_of_levels(more) if plan.learns else more
-        is_sampled = measures_bands and self.samples_rows
-        places = self._places(state, more, problem, fitted) if is_sampled else NO_PLACES
+        if measures_bands and self.samples_rows:
+            state = self._with_places(state, more, problem, fitted)
+        else:
+            state = replace(state, places=NO_PLACES)
         start = fitted.start if fitted.parameters.has_features else more.start
         if held is not problem.start:
             start = replace(start, space=problem.start.space)
-        return replace(more, start=start, state=replace(state, places=places))
+        return replace(more, start=start, state=state)
 
-    def _places(self, state, fitted, problem, before):
-        """Return the sample with the rows of a batch, and the bands by place it vouches for.
+    def _with_places(self, state, fitted, problem, before):
+        """Return a state with a batch in its sample of rows, and bands as this vouches for them.
+
+        By place, or as wide everywhere.
 
         Parameters
         ----------
@@ -398,8 +420,12 @@ class Stream:
             places = NO_PLACES
         places = places.joined(state.telling(problem.rows), m, fitted, n_jobs)
         if not state.is_established:
-            return places.unjudged()
-        return places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+            return replace(state, places=places.unjudged())
+        places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+        if places.near is None and len(places.sample):
+            share = vouched_share(fitted, places.sample.rows, state.band_share, n_jobs)
+            state = replace(state, band_share=share)
+        return replace(state, places=places)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""
@@ -468,9 +494,9 @@ def _with_categories_alike(problem, weight):
     return replace(problem, start=replace(every[0], alternatives=tuple(every[1:])))
 
 
-def _same_start(posed, begun):
+def _same_start(begun, posed, *others):
     """Return the one of some starts that a stream has begun with, before few rows bounded it."""
-    starts = (replace(one, alternatives=()) for one in (posed, *posed.alternatives))
+    starts = (replace(one, alternatives=()) for one in (posed, *posed.alternatives, *others))
     return next((one for one in starts if one.kernel is begun.kernel), posed)
 
 

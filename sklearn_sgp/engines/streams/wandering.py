@@ -37,7 +37,7 @@ _NOISE_RATIOS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 # of sines and of smooth draws, +7 to +31 of walks), but it prefers fast smooth functions to a walk
 # beside a cycle. Of 1.0, 1.5 and 2.0, .7 and .8, .2 and .3, an eighth and a twelfth, .4 to .8 these
 # lose least on smooth series (.00 to .03 nats a row); walks differ by .1 of the 1.3 that are won.
-_MOST_OF_A_ROW, _MEMORY_OF_BATCHES, _LEAD_TO_COME, _LEAD_TO_STAY = 1.0, 0.8, 0.3, 0.0
+_MOST_OF_A_ROW, _MEMORY_OF_BATCHES, LEAD_TO_COME, _LEAD_TO_STAY = 1.0, 0.8, 0.3, 0.0
 _SHARE_OF_EVIDENCE, _MOST_BY_EVIDENCE = 0.125, 0.6
 # Predicted deviations from which a row is far off; where a stream would begin anew with it, as many
 # of the batch's own if these are larger. Readings 30 noise deviations off were 24 and more off,
@@ -263,11 +263,15 @@ class Level:
         side = -1.0 if self.wanders else 1.0
         lead, least = (
             _MEMORY_OF_BATCHES * self.lead + side * said.gain,
-            _LEAD_TO_STAY if self.wanders else _LEAD_TO_COME,
+            _LEAD_TO_STAY if self.wanders else LEAD_TO_COME,
         )
         won = lead + side * said.told
         is_near = said.is_near and not self.wanders and won > _LEAD_TO_STAY
         return Level(self.grows, lead, won > least, is_near)
+
+    def refused(self):
+        """Return what was known before batches spoke for what the rows do not bear out."""
+        return Level(self.grows, wanders=not self.wanders)
 
     @property
     def kernel_of(self):

@@ -202,7 +202,7 @@ def test_bands_by_place_do_not_hang_on_rounding(k):
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 def test_a_sample_says_nothing_of_places_that_it_has_no_rows_of():
     """It was begun anew where the stream is quiet."""
-    model, X, y = uneven_stream(weight=0.5)
+    model, X, y = uneven_stream(factor=0.5)
     places = model._fitted.state.places
     assert places.near is not None and places.sample.rows.X.min() > 2.0
     away, same = X[:, 0] < 1.0, with_equal_bands(model)
