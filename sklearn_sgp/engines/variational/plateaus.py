@@ -19,6 +19,9 @@ from ..explained import EXPLAINED_ROWS, has_own_mean
 _LEFT_ALONG_COLUMN = 0.08
 # A fit that has begun again may end on another plateau: one of the four did.
 _MOST_PLATEAUS = 3
+# Shares of other length scales, tried in turn: those of a rough kernel are too long for a smooth
+# one, which ended far off from there, and with a quarter of them at the best bound.
+_SHARES_OF_OTHERS = 1.0, 0.25
 # Rows far out say as much as those at so many standard deviations.
 _FURTHEST_INPUT = 3.0
 
@@ -42,14 +45,20 @@ def or_off_the_plateau(problem, best, fit):
     """
     for _ in range(_MOST_PLATEAUS):
         before = best.fitted
-        best = best.or_from(partial(_beside, problem, before), fit)
-        if not best.fitted.merit > before.merit + VISIBLE_GAIN * before.weight:
+        for share in _SHARES_OF_OTHERS:
+            best = best.or_from(partial(_beside, problem, before, share), fit)
+            if best.fitted.merit > before.merit + VISIBLE_GAIN * before.weight:
+                break
+        else:
             break
     return best
 
 
-def _beside(problem, fitted):
-    """Pose the problem anew, with kernels of the same form; None where nothing is left."""
+def _beside(problem, fitted, share):
+    """Pose the problem anew, with kernels of the same form; None where nothing is left.
+
+    Length scales of other columns begin at a share of what they are.
+    """
     start, learned = fitted.start, fitted.parameters
     pairs = _may_stand_still(problem, fitted) and scales_by_column(learned.expression)
     if not pairs:
@@ -61,7 +70,7 @@ def _beside(problem, fitted):
     theta = learned.theta.copy()
     for places, columns in pairs:
         usual = np.minimum(theta[places], start.parameters.theta[places])
-        theta[places] = np.where(columns == column, usual, theta[places])
+        theta[places] = np.where(columns == column, usual, theta[places] + np.log(share))
     values = learned.with_values(theta=theta, Z=start.parameters.Z).values
     others = [
         replace(one, alternatives=(), parameters=one.parameters.with_values(**values))

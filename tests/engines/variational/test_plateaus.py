@@ -66,18 +66,18 @@ def test_what_is_left_is_found_in_its_column(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")
-def test_the_length_scale_of_that_column_alone_begins_anew(monkeypatch):
+def test_the_length_scale_of_that_column_begins_anew(monkeypatch):
     problem, best, _ = posed(monkeypatch)
     fitted = replace(best.fitted, cut_by=None)
     monkeypatch.setattr(plateaus, "_column_of_more", lambda *_: 1)
     theta = fitted.parameters.theta.copy()
     theta[2] += 3.0
     fitted = replace(fitted, parameters=fitted.parameters.with_values(theta=theta))
-    start = plateaus._beside(problem, fitted).start
+    start = plateaus._beside(problem, fitted, 0.5).start
     usual = fitted.start.parameters
-    np.testing.assert_array_equal(
-        start.parameters.theta, [*theta[:2], min(usual.theta[2], theta[2])]
-    )
+    assert usual.theta[2] < theta[2]
+    expected = [theta[0], theta[1] + np.log(0.5), usual.theta[2]]
+    np.testing.assert_allclose(start.parameters.theta, expected)
     np.testing.assert_array_equal(start.parameters.Z, usual.Z)
     assert start.parameters.log_noise == fitted.parameters.log_noise
 
@@ -88,5 +88,5 @@ def test_nothing_is_asked_where_learning_goes_to_the_end_or_noise_differs(more, 
     problem, best, _ = posed(monkeypatch, **more)
     asked = []
     monkeypatch.setattr(plateaus, "_column_of_more", lambda *parts: asked.append(parts))
-    assert plateaus._beside(problem, best.fitted) is None
+    assert plateaus._beside(problem, best.fitted, 1.0) is None
     assert not asked
