@@ -94,7 +94,8 @@ def _may_stand_still(problem, fitted):
     is_plain = problem.start.has_equal_noise and has_own_mean(fitted.likelihood)
     is_whole = is_plain and fitted.cut_by is None and not fitted.parameters.mixes_outputs
     is_short = problem.learns and settings.optimizer == "auto" and len(rows) > FEW_ROWS
-    return is_whole and is_short and not (problem.is_exact or rows.live_elsewhere)
+    has_time = problem.trace.clock.left() > 0.0
+    return is_whole and is_short and has_time and not (problem.is_exact or rows.live_elsewhere)
 
 
 def _column_of_more(problem, fitted, numbers):
