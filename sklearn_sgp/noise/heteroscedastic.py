@@ -20,6 +20,7 @@ from ..optimize import time_shares
 from ..optimize.choices import Comparison
 from .far_targets import without_far_targets
 from .given_noise import NoiseFit
+from .left_out import rows_within
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .own_errors import TURNS
 from .row_noise import RowNoise
@@ -104,10 +105,12 @@ class _Effort(NamedTuple):
 
     @classmethod
     def of(cls, fit):
-        """Return what pays for a fit."""
+        """Return what pays for a fit, with as many rows as there is time for."""
         predictor, size = fit.learned.predictor, len(fit.problem.rows)
         n_rows, knows_rows = min(LARGEST_SAMPLE, predictor.most_rows), predictor.knows_rows
-        if size <= (_FEW_NEAR_ROWS if knows_rows else n_rows):
+        is_few = size <= (_FEW_NEAR_ROWS if knows_rows else n_rows)
+        n_rows = rows_within(fit.problem, fit.learned, n_rows, time_shares.TAILS)
+        if is_few:
             return cls(n_rows, _NOISE_ROUNDS, _GIVEN_NOISE_ITERATIONS, False)
         rounds, iterations = _ROUNDS_OF_MANY, _ITERATIONS_OF_MANY
         if knows_rows:
@@ -277,8 +280,7 @@ class _CoordinateAscent:
         """Choose the noise, and return its `Update` and the errors that it was learned from.
 
         Tails give each row a precision of its own. Where there is no time for the errors of all
-        rows they are no candidates, and where they were asked for, errors of some rows tell what
-        they are.
+        rows, those of some tell what they are.
         """
         problem, candidates = first.problem, self.candidates
         clock, n_rows, places, has_time = self.trace.clock, len(problem.rows), None, True
@@ -289,8 +291,6 @@ class _CoordinateAscent:
         if not errors.of_all:
             seconds = (clock.elapsed() - begun) * n_rows / len(errors.rows)
             has_time = seconds < time_shares.TAILS * clock.left()
-        if len(candidates) > 1 and not has_time:
-            candidates = [one for one in candidates if not one.row_precision.has_tails]
         own = first.others(errors) if self.effort.by_left_out else None
         update = yield from _chosen(first, errors, own, candidates, self.free)
         if update.noise.has_tails and not errors.of_all and has_time:

@@ -7,7 +7,7 @@ is left when the part begins, what the finish needs being kept apart.
 # ---- The finish, of the whole budget at most: q(u) of a part of the rows is far worse than
 # hyperparameters that were learned from a few, and blocks and sites take longer than sums of rows.
 FINISH, FINISH_OF_BLOCKS, FINISH_OF_SITES = 0.5, 0.8, 0.7
-# A measurement of the finish that took more of the budget is not made again.
+# A measurement of the finish that took more of the budget is not made again, nor with more blocks.
 MEASURING = 0.02
 
 # ---- Variational bounds

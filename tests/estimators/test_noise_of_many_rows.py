@@ -96,8 +96,9 @@ def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
     assert np.isfinite(more.objective_) and more.n_samples_seen_ == 1200
 
 
-def test_tails_need_time_for_all_rows(monkeypatch):
-    """Where there is none, tails are not chosen; where they were asked for, some rows tell."""
+@pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic_student_t"])
+def test_some_rows_tell_of_tails_where_there_is_no_time_for_all(likelihood, monkeypatch):
+    """Whether tails are chosen or were asked for."""
     X, y = data(1000, tails=2.5)
     monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
     options = {"optimizer": None, "noise_variance": 0.1, "normalize_y": "yeo-johnson"}
@@ -105,10 +106,9 @@ def test_tails_need_time_for_all_rows(monkeypatch):
     options["max_time"] = 1e3
     assert chosen.likelihood_.df < 6.0
     monkeypatch.setattr(time_shares, "TAILS", -1.0)
-    assert not hasattr(made("vif", "auto", **options).fit(X, y).likelihood_, "df")
-    some = made("vif", "heteroscedastic_student_t", **options).fit(X, y)
+    some = made("vif", likelihood, **options).fit(X, y)
     assert_allclose(some.likelihood_.df, chosen.likelihood_.df, rtol=0.5)
-    assert abs(some.objective_ - chosen.objective_) < 0.1 * len(X)
+    assert abs(some.objective_ - chosen.objective_) < 0.12 * len(X)
 
 
 def test_a_round_begins_in_time_alone(monkeypatch):

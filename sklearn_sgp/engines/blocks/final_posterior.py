@@ -81,14 +81,19 @@ def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0
         return
     prior, s2 = problem.prior(parameters), parameters.noise_variance
     some = fixed_index(len(blocks), _TIMED_BLOCKS)
-    count = len(some)
-    size = count if plan.schedule is None else plan.blocks_per_step
+    size = len(some) if plan.schedule is None else plan.blocks_per_step
 
-    def run():
-        for lo in range(0, count, size):
-            _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
+    def seconds_of(some, repeats):
+        def run():
+            for lo in range(0, len(some), size):
+                _sums(problem, plan, prior, s2, blocks, some[lo : lo + size])
 
-    seconds = measured_seconds(run, repeats=2) * len(blocks) / count
+        return measured_seconds(run, repeats) / len(some)
+
+    each = seconds_of(some[:1], 1)
+    if each < time_shares.MEASURING * budget.clock.max_time:
+        each = seconds_of(some, 2)
+    seconds = each * len(blocks)
     budget.keep_for_finish(seconds + more, time_shares.FINISH_OF_BLOCKS)
 
 

@@ -1,0 +1,62 @@
+"""What a fit does beside learning follows max_time: few rows, and the same kind of model."""
+
+import numpy as np
+import pytest
+from slow_variants import slow
+
+from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp.engines.blocks import final_posterior, honest_noise
+from sklearn_sgp.likelihoods import StudentT
+from sklearn_sgp.noise.given_noise import NoiseFit
+
+pytestmark = pytest.mark.filterwarnings("ignore:Intervals of 90 %")
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.2 * rng.standard_t(3, size=n)
+
+
+@pytest.mark.parametrize("max_time, n_measured, n_probed", [(1e-3, [1], 50), (60.0, [1, 8], 200)])
+def test_the_finish_is_measured_on_few_blocks(max_time, n_measured, n_probed, monkeypatch):
+    counts, probed = [], []
+    measured, near = final_posterior.measured_seconds, honest_noise._near_rows
+    sums = final_posterior._sums
+
+    def counted(problem, plan, prior, noise, blocks, numbers):
+        counts[-1] += len(numbers)
+        return sums(problem, plan, prior, noise, blocks, numbers)
+
+    def timed(task, repeats):
+        counts.append(0)
+        return measured(task, repeats)
+
+    def noted(problem, parameters, n_probed):
+        probed.append(n_probed)
+        return near(problem, parameters, n_probed)
+
+    monkeypatch.setattr(final_posterior, "_sums", counted)
+    monkeypatch.setattr(final_posterior, "measured_seconds", timed)
+    monkeypatch.setattr(honest_noise, "_near_rows", noted)
+    options = {"block_size": 100, "n_inducing": 10, "max_iter": 2, "random_state": 0}
+    AnytimeSGPRegressor(max_time=max_time, **options).fit(*table(600))
+    assert counts == n_measured
+    assert probed == [n_probed]
+
+
+@pytest.mark.parametrize("max_time, is_whole", [(1e-3, False), slow(None, True)])
+def test_few_rows_tell_of_tails_where_time_is_over(max_time, is_whole, monkeypatch):
+    n_rows, errors = [], NoiseFit.errors
+
+    def noted(fit, places):
+        found = errors(fit, places)
+        n_rows.append(len(found.rows))
+        return found
+
+    monkeypatch.setattr(NoiseFit, "errors", noted)
+    options = {"n_inducing": 20, "max_iter": 5, "normalize_y": (0.0, 1.0), "random_state": 0}
+    X, y = table(2000)
+    model = AnytimeSGPRegressor(likelihood="auto", max_time=max_time, **options).fit(X, y)
+    assert isinstance(model.likelihood_, StudentT)
+    assert (n_rows[0] == len(X)) if is_whole else (max(n_rows) < 600)
