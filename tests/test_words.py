@@ -14,6 +14,7 @@ CLEAN = [
     "data/categories",
     "data/checks.py",
     "data/clusters.py",
+    "data/label_checks.py",
     "data/continued_warps.py",
     "data/inducing.py",
     "data/repeats.py",

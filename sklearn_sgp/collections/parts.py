@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.checks import check_array, check_classes_of, check_size
+from ..data.checks import check_array, check_size
 from ..data.inputs import as_labels, check_labels
+from ..data.label_checks import check_classes_of
 from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.scaling import unit_of, usable_scale

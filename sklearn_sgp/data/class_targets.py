@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .checks import check_labels_present, not_sortable
 from .frequencies import Frequencies
+from .label_checks import check_labels_present, not_sortable
 from .targets import Encoding
 
 

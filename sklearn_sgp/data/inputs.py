@@ -11,18 +11,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
-from .._compat import _check_feature_names, _check_n_features
+from .._compat import _check_n_features
 from ..kernels._parts import generic_parts
 from ..kernels.categories._binding import check_seen_codes
 from .categories import CategoryCodes, InputColumns, categorical_columns
-from .checks import (
-    LARGEST,
-    ORDINARY,
-    check_labels_present,
-    check_variance,
-    name_cure,
-    refuse_iterator,
-)
+from .checks import LARGEST, ORDINARY, check_feature_names, check_variance, refuse_iterator
+from .label_checks import check_labels_present
 from .missing import NO_MISSING
 from .readable import column_label, explain, explain_tables, refuse_dates, refuse_sizes
 
@@ -187,7 +181,7 @@ class InputFormat:
             return X
         given, options = X, {**options, "dtype": [np.float64, np.float32], "input_name": "X"}
         if not self.apart:
-            _check_names(estimator, X)
+            check_feature_names(estimator, X, reset=False)
         with np.errstate(invalid="ignore"):  # sums of infinities of both signs, refused anyway
             X = check_array(X, estimator=estimator, **options)
         if not self.apart:
@@ -325,16 +319,8 @@ def as_table(X):
 
 def check_columns(estimator, X):
     """Refuse other columns than those that an estimator was fitted to."""
-    _check_names(estimator, X)
+    check_feature_names(estimator, X, reset=False)
     _check_n_features(estimator, X, reset=False)
-
-
-def _check_names(estimator, X):
-    try:
-        _check_feature_names(estimator, X, reset=False)
-    except ValueError as error:
-        name_cure(error)
-        raise
 
 
 @contextmanager

@@ -5,8 +5,8 @@ import copy
 from sklearn.base import ClassifierMixin
 
 from .._compat import _fit_context
-from ..data.checks import sorted_classes
 from ..data.inputs import InputFormat
+from ..data.label_checks import sorted_classes
 from ..predict.classes import Classes
 from . import insights
 from .base import BaseSGP, ask, transaction

@@ -5,8 +5,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from ..data.checks import check_classes_of, check_labels_present
 from ..data.class_targets import ClassLabels
+from ..data.label_checks import check_classes_of, check_labels_present
 from ..data.rows import drop_zero_weight
 from .steps import rows_with
 from .validation import checked_rows
