@@ -1,6 +1,7 @@
 """Threads: limits of those of BLAS, and maps whose results do not depend on how many there are."""
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -207,6 +208,28 @@ def map_groups(function, argument_lists, n_jobs=None):
         return Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1)(
             delayed(function)(*arguments) for arguments in argument_lists
         )
+
+
+def begun_ahead(pairs, n_jobs=None):
+    """Yield pairs of anything and a call without arguments, which threads have begun.
+
+    Calls are begun in order, and at most one more than there are threads before its turn: what is
+    yielded in its place returns the result. With one thread, or workers that are processes, pairs
+    are as they come.
+    """
+    workers = effective_n_jobs(n_jobs)
+    if workers == 1 or not shares_memory():
+        yield from pairs
+        return
+    begun, pool = deque(), ThreadPoolExecutor(workers)
+    try:
+        for of_call, call in pairs:
+            begun.append((of_call, pool.submit(_run, call, ()).result))
+            if len(begun) > workers:
+                yield begun.popleft()
+        yield from begun
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _gathered(results, n_tasks):

@@ -20,7 +20,7 @@ cdef extern from "distances.h" nogil:
             ptrdiff_t *, double *, In, ptrdiff_t, In, ptrdiff_t, ptrdiff_t) noexcept nogil
     const sgp_distance_kernels *sgp_distance_rows() noexcept
     void sgp_select_nearest(sgp_near *, ptrdiff_t, ptrdiff_t) noexcept
-    void sgp_sort_nearest(sgp_near *, ptrdiff_t) noexcept
+    void sgp_nearest_of(sgp_near *, In, ptrdiff_t, ptrdiff_t) noexcept
 
 # Points between two looks at whether Ctrl-C was pressed, times the number of centres.
 cdef enum:
@@ -173,11 +173,7 @@ cdef bint _all_nearest(
             end, rows = ends[i], 0
             sgp_distance_rows().distances(
                 &away[0], &places[i, 0], &columns[0, 0], n, columns.shape[0], end)
-            for j in range(end):
-                found[j].away, found[j].row = away[j], j
-            if wanted < end:
-                sgp_select_nearest(found, end, wanted)
-            sgp_sort_nearest(found, min(wanted, end))
+            sgp_nearest_of(found, &away[0], end, min(wanted, end))
             for j in range(wanted):
                 near[i, j] = found[j].row if j < end and rows < enough[i] else n
                 rows += sizes[found[j].row] if j < end else 0

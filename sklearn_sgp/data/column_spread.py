@@ -1,5 +1,9 @@
 """Means and deviations of the columns of X, which no few far numbers decide."""
 
+from collections import deque
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import numpy as np
 
 from .._sampling import fixed_index
@@ -20,6 +24,24 @@ _NEAR_REACH, _FEW, _DOMINATED = 10.0 * MAD, 0.05, 4.0
 _TOO_FAR = 1e6
 # Numbers that are read at a time for means and deviations of columns.
 _SUMMARY_NUMBERS = 1 << 17
+
+
+# Summaries of so many tables are remembered: in units of the user, in others, and with weights.
+_REMEMBERED = 4
+_known = ContextVar("known summaries", default=None)
+
+
+@contextmanager
+def columns_remembered():
+    """Have the columns of the same array, with the same weights, summarised once in a context.
+
+    Nobody changes these arrays in it. A fit asks for them a dozen times.
+    """
+    token = _known.set(deque(maxlen=_REMEMBERED))
+    try:
+        yield
+    finally:
+        _known.reset(token)
 
 
 def column_mean_std(X, weight):
@@ -43,6 +65,17 @@ def column_summary(X, weight):
     of a constant column is its value, to the last digit: what is left of 1e90 otherwise, 1e74,
     would be far away.
     """
+    known = _known.get()
+    for of_X, of_weight, summary in known or ():
+        if of_X is X and of_weight is weight:
+            return tuple(part.copy() for part in summary)
+    summary = _summary(X, weight)
+    if known is not None and len(X) > _SUMMARY_ROWS:
+        known.append((X, weight, tuple(part.copy() for part in summary)))
+    return summary
+
+
+def _summary(X, weight):
     if getattr(X, "live_elsewhere", False):
         index = fixed_index(len(X), _SUMMARY_ROWS)
         X, weight = X[index], None if weight is None else weight[index]

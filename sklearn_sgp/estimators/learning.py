@@ -11,6 +11,7 @@ from inspect import isgenerator
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..data.column_spread import columns_remembered
 from ..data.rows import make_rows
 from ..engines.fingerprints import fingerprint
 from ..optimize.forecast import LATER
@@ -31,6 +32,7 @@ _HASHED_ROWS = 65_536
 _FORETOLD = Learn, HoldKernelOfOneClass, MoveMeans, WeighFrequencies
 
 
+@columns_remembered()
 def run_recipe(estimator, fit, recipe, progress, clock):
     """Run the steps of a recipe, tell callbacks of them, and store what they learned."""
     progress.begin()

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._linalg import NotPositiveDefiniteError, cholesky
+
 # Least eigenvalue of correlations. Functions that outputs share may be so much larger than their
 # noise that no number holds both.
 _LEAST_EIGENVALUE = 1e-15
@@ -65,3 +67,25 @@ def log_normal(residual, covariance, scale):
         log_det = np.log(variance).sum(axis=1) + 2.0 * np.log(std * scale[places]).sum(axis=1)
         log_p[rows] = -0.5 * (square + log_det + len(places) * np.log(2.0 * np.pi))
     return log_p
+
+
+def joint_root(covariance):
+    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised.
+
+    Where variances are little more than rounding of a far larger prior variance, it is a root
+    of the nearest covariance, without what is negative.
+    """
+    covariance = np.array(covariance, order="C")
+    size = np.diagonal(covariance).mean()
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
+        try:
+            return cholesky(covariance + jitter * size * np.eye(len(covariance)))
+        except NotPositiveDefiniteError:
+            continue
+    variance, axes = np.linalg.eigh(covariance)
+    if variance[0] >= -size:
+        return axes * np.sqrt(np.maximum(variance, 0.0))
+    raise ValueError(
+        f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
+        "from it. Got one that is not, to rounding: draw fewer rows at a time."
+    )

@@ -28,7 +28,7 @@ _CHUNK = 1024
 # Tasks of a prediction, about, where so many blocks are hit.
 _TASKS = 32
 # Memory for factorised cells that were predicted in.
-_CACHE_BYTES = 256 << 20
+CACHE_BYTES = 256 << 20
 _ONE_ROW = np.array([0, 1])
 
 
@@ -243,7 +243,7 @@ class NearRows:
     def ready(self):
         """Return the predictor with an empty cache for the cells of predictions."""
         self.blocks.warm_cache()
-        return replace(self, cache=FactorCache(_CACHE_BYTES), own=_OwnMoments())
+        return replace(self, cache=FactorCache(CACHE_BYTES), own=_OwnMoments())
 
 
 class LocalConditional:

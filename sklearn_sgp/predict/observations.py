@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import in_chunks
 from ..data.checks import check_array, check_consistent_length
 from ..data.observed_outputs import log_predictive_density
 from ..data.readable_targets import readable_targets
 from .base import Predictor
-from .between_outputs import log_normal, of_observations
+from .between_outputs import joint_root, log_normal, of_observations
 from .distribution import PredictiveDistribution
 from .explanations import slopes, terms
 from .multi_output import MixedOutputs
 from .rounded import log_rounded_density
+from .same_cells import told_moments
 from .unforeseen import AveragesUnforeseen, Unforeseen
 
 # Numbers in the covariances between outputs that are held at a time.
@@ -61,10 +61,13 @@ class CombinedMean:
 
     is_own = False
 
-    def parts(self, inputs, n_jobs):
-        """Return the factor of the distribution's own mean, and what is added to it."""
-        predictor, targets = self.reference.predictor, self.reference.targets
-        mean, share = predictor.mean(inputs, n_jobs), targets.squeezed(self.share)
+    def parts(self, inputs, n_jobs, mean=None):
+        """Return the factor of the distribution's own mean, and what is added to it.
+
+        ``mean`` is that of the reference, where it is known.
+        """
+        targets, share = self.reference.targets, self.reference.targets.squeezed(self.share)
+        mean = self.reference.predictor.mean(inputs, n_jobs) if mean is None else mean
         return share, (1.0 - share) * targets.mean_in_units(mean)
 
     def mapped(self, function):
@@ -186,8 +189,12 @@ class Observations(AveragesUnforeseen):
 
     def mean_std(self, inputs, include_noise=True):
         """Return means and standard deviations, of the shape of y."""
+        if include_noise:
+            moments, noise, parts = self._told(inputs)
+            mean, std = self.targets.mean_std(self.likelihood, *moments, noise)
+            return combined(self.targets, mean, parts), std
         mean, std = self._own_mean_std(inputs, include_noise)
-        if not (include_noise or self._has_linear_mean):  # what is predicted is an observation
+        if not self._has_linear_mean:  # what is predicted is an observation
             mean, _ = self._own_mean_std(inputs)
         return combined(self.targets, mean, self._mean_parts(inputs)), std
 
@@ -248,6 +255,14 @@ class Observations(AveragesUnforeseen):
         """Return latent means and variances, and the noise."""
         return self._moments(inputs), self.noise_at(inputs)
 
+    def _told(self, inputs):
+        """Return the same, and the parts of the mean that is told."""
+        if self.told_mean.is_own:
+            return *self._observed(inputs), self._mean_parts(inputs)
+        mean, variance, parts = told_moments(self.told_mean, self.predictor, inputs, self.n_jobs)
+        moments = inputs.shifted(mean), np.broadcast_to(variance, mean.shape)
+        return moments, self.noise_at(inputs), parts
+
     # ---- The function
 
     def slopes(self, inputs, columns, with_std, count):
@@ -283,8 +298,7 @@ class Observations(AveragesUnforeseen):
 
     def distribution(self, inputs):
         """Return the `PredictiveDistribution`."""
-        moments, noise = self._observed(inputs)
-        parts = self._mean_parts(inputs)
+        moments, noise, parts = self._told(inputs)
         return PredictiveDistribution(self._marginal, *moments, noise, self.targets, parts)
 
     def log_density(self, inputs, y, resolution=0.0):
@@ -327,7 +341,7 @@ class Observations(AveragesUnforeseen):
         draws = np.empty((*mean.shape, n_samples))
         # output by output: the draws of the first do not depend on how many there are
         normal = rng.standard_normal((mean.shape[1], len(mean), n_samples))
-        roots = [_joint_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
+        roots = [joint_root(covariance[:, :, c]) for c in range(covariance.shape[2])]
         for c in range(mean.shape[1]):
             draws[:, c] = mean[:, c, None] + roots[min(c, len(roots) - 1)] @ normal[c]
         is_done = likelihood.conjugate or not include_noise
@@ -408,31 +422,9 @@ class MixedObservations(Observations):
         likelihood = self.likelihood
         mean, covariance = self._joint(inputs, include_noise and likelihood.conjugate)
         n, t = mean.shape
-        root = _joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
+        root = joint_root(covariance.transpose(0, 2, 1, 3).reshape(n * t, n * t))
         normal = rng.standard_normal((n * t, n_samples))
         draws = mean[:, :, None] + (root @ normal).reshape(n, t, n_samples)
         if include_noise and not likelihood.conjugate:
             return likelihood.draw(draws, self.noise_at(inputs), rng)
         return draws
-
-
-def _joint_root(covariance):
-    """Return the lower Cholesky factor. If rounding makes it fail, the diagonal is raised.
-
-    Where variances are little more than rounding of a far larger prior variance, it is a root
-    of the nearest covariance, without what is negative.
-    """
-    covariance = np.array(covariance, order="C")
-    size = np.diagonal(covariance).mean()
-    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-        try:
-            return cholesky(covariance + jitter * size * np.eye(len(covariance)))
-        except NotPositiveDefiniteError:
-            continue
-    variance, axes = np.linalg.eigh(covariance)
-    if variance[0] >= -size:
-        return axes * np.sqrt(np.maximum(variance, 0.0))
-    raise ValueError(
-        f"The joint covariance of {len(covariance)} predictions must be positive definite to draw "
-        "from it. Got one that is not, to rounding: draw fewer rows at a time."
-    )

@@ -124,6 +124,16 @@ def test_nearest_groups_hold_enough_rows(rng, d, wanted):
         assert (row[count:] == 40).all()
 
 
+@pytest.mark.parametrize("wanted", [1, 3, 32, 33, 90])
+def test_the_first_of_equal_groups_is_nearest(rng, wanted):
+    """However many are wanted: a few are kept sorted, more are selected."""
+    centres, places = rng.integers(0, 3, (90, 2)).astype(float), rng.standard_normal((5, 2))
+    all_of_one, ends = np.ones(90, dtype=np.intp), np.full(5, 90)
+    near = nearest_groups(centres, all_of_one, places, ends, np.full(5, wanted), wanted)
+    order = squares(places, centres).argsort(axis=1, kind="stable")
+    assert_array_equal(near, order[:, :wanted])
+
+
 @COLUMNS
 @pytest.mark.parametrize("count", [0, 1, 7, 100])
 def test_rows_near_places(rng, d, count):

@@ -2,13 +2,20 @@
 
 import os
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sklearn_sgp._parallel import N_GROUPS, group_bounds, map_groups, told_of_tasks
+from sklearn_sgp._parallel import (
+    N_GROUPS,
+    begun_ahead,
+    group_bounds,
+    map_groups,
+    told_of_tasks,
+)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 16, 1024])
@@ -84,3 +91,25 @@ def test_errors_reach_the_caller(n_jobs):
     """An exception in a group is raised as it is."""
     with pytest.raises(ZeroDivisionError, match="from the worker"):
         map_groups(_fail, [(), ()], n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_calls_are_begun_ahead_in_order(n_jobs):
+    """Of an endless run few are taken before their turn; an error comes at its own."""
+    taken = []
+
+    def endless():
+        for item in range(10**9):
+            taken.append(item)
+            yield item, partial(divmod, 6, 3 - item)
+
+    pairs = begun_ahead(endless(), n_jobs)
+    for item in range(3):
+        own, call = next(pairs)
+        assert (own, call()) == (item, divmod(6, 3 - item))
+        assert len(taken) <= item + 1 + (n_jobs > 1) * n_jobs
+    _, call = next(pairs)
+    with pytest.raises(ZeroDivisionError):
+        call()
+    pairs.close()
+    assert len(taken) <= 6

@@ -6,6 +6,7 @@ from block_helpers import (
     LABEL,
     LABELLED_TEST,
     MODELS,
+    X_TEST,
     assert_same_model,
     fixed,
     with_labels,
@@ -72,6 +73,19 @@ def test_any_number_of_jobs_agrees(toy, model, solver):
     ours = fixed(model, solver=solver, blocks_per_step=2, block_column=LABEL)
     one, two = (clone(ours).set_params(n_jobs=n).fit(*with_labels(toy)) for n in (1, 2))
     assert_same_model(one, two, rtol=1e-12, at=LABELLED_TEST)
+
+
+@pytest.mark.parametrize("schedule", ["average", "robbins-monro"])
+def test_steps_that_threads_begin_ahead_are_the_same_steps(toy, schedule):
+    """To the last digit, the next random number included, also where steps end early."""
+    for max_steps in (None, 3):
+        fits = []
+        for n_jobs in (1, 2):
+            rng = np.random.RandomState(0)
+            ours = fixed("pitc", solver="anytime", schedule=schedule, n_blocks=12, max_iter=2)
+            ours.set_params(n_jobs=n_jobs, random_state=rng, max_steps=max_steps).fit(*toy)
+            fits.append((ours.objective_, *ours.predict(X_TEST), rng.random_sample()))
+        assert fits[0] == fits[1]
 
 
 def test_an_interrupted_anytime_fit_keeps_its_last_step(toy, monkeypatch):

@@ -98,13 +98,13 @@ def test_predictions_agree_with_one_another(data, model):
 def test_large_joint_draws_are_avoided(data, model, monkeypatch):
     """The root of a covariance of rows times outputs is taken of as many as of plain rows."""
     X, taken = data[0], []
-    joint_root = observations._joint_root
+    joint_root = observations.joint_root
 
     def noted(covariance):
         taken.append(len(covariance))
         return joint_root(covariance)
 
-    monkeypatch.setattr(observations, "_joint_root", noted)
+    monkeypatch.setattr(observations, "joint_root", noted)
     monkeypatch.setattr(regressor, "_JOINT_ROWS", 60)
     model.sample_y(X[:20], 2)
     assert taken == [60]

@@ -275,15 +275,14 @@ def _steps(problem, plan, parameters, prior, blocks, budget, previous):
     if previous is not None:
         ascent.go_on_from(previous)
     monitor = _StepMonitor(problem, plan, parameters, ascent, budget.reserve)
-    for drawn in schedule.draw(len(blocks), plan.blocks_per_step, problem.rng):
-        chosen = drawn[~ascent.seen[drawn]] if schedule.in_one_epoch else drawn
+    for chosen, asked in ascent.drawn(plan.blocks_per_step, problem.rng):
         if monitor.is_over():
             break
         if not len(chosen):
             continue
         begin = time.perf_counter()
         try:
-            ascent.step(chosen)
+            ascent.step(chosen, asked)
             monitor.report()
         except KeyboardInterrupt:
             if not ascent.n_steps:

@@ -11,9 +11,12 @@ from is the state times the share of blocks seen, a posterior of the rows that h
 """
 
 import time
+from functools import partial
+from itertools import chain, islice
 
 import numpy as np
 
+from ..._parallel import begun_ahead
 from ...data.rows import outputs_by_noise
 from ...factors.block_sums import block_gradient_sums, block_sums
 from ...factors.passes import Pieces
@@ -47,13 +50,40 @@ class NaturalGradientAscent:
             self.posterior, self.constant = self.posterior.scaled(more), more * self.constant
         self.n_steps, self.n_seen, self.seen = previous.n_steps, progress.n_seen, progress.seen
 
-    def step(self, chosen):
+    def drawn(self, count, rng):
+        """Return an iterator of sets of so many blocks, without end, and of what each asks for.
+
+        That is a call that returns `BlockSums`. Where steps end with a first epoch, threads begin
+        on sets that come next in it: what blocks ask for does not depend on q(u), and no random
+        number is drawn before its time.
+        """
+        schedule, n_blocks = self.schedule, len(self.blocks)
+        sets = schedule.draw(n_blocks, count, rng)
+        if schedule.in_one_epoch:
+            sets = (chosen[~self.seen[chosen]] for chosen in sets)
+        calls = ((chosen, self._asked(chosen)) for chosen in sets)
+        n_ahead = -(-n_blocks // count) if schedule.in_one_epoch else 0
+        first = (pair for pair in islice(calls, n_ahead) if len(pair[0]))
+        self.posterior.prior.warm_cache()
+        return chain(begun_ahead(first, self.n_jobs), calls)
+
+    def _asked(self, chosen):
+        if not len(chosen):
+            return None
+        prior, pieces = self.posterior.prior, self.pieces(chosen)
+        return partial(block_sums, prior, pieces, self.noise_variance, self.model)
+
+    def step(self, chosen, asked=None):
         """Take one natural-gradient step towards the target of these blocks.
 
         Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
+
+        Parameters
+        ----------
+        asked : callable or None
+            See `drawn`.
         """
-        prior, pieces = self.posterior.prior, self.pieces(chosen)
-        asked, constant = block_sums(prior, pieces, self.noise_variance, self.model)
+        asked, constant = (asked or self._asked(chosen))()
         n_seen, seen = self.n_seen + len(chosen), self.seen.copy()
         seen[chosen] = True
         rho = self.schedule.rho(self.n_steps, len(chosen), n_seen)
