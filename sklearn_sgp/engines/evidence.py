@@ -10,7 +10,7 @@ from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
 from .blocks.state import BlockState
-from .exact import exact_objective
+from .exact_fits import exact_objective
 from .variational.inference import FINAL_TOL, inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))

@@ -1,6 +1,6 @@
 """Whether rows that are left out are predicted as surely as they should be: counts and classes.
 
-What `blocks.coverage` and `noise.bands` are for numbers. Without its own site, exp(shift f -
+What `blocks.coverage` and `noise.honest_bands` are for numbers. Without its own site, exp(shift f -
 precision f^2 / 2) for a row's likelihood, the function at a training row is what all others say.
 """
 

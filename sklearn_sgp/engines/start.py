@@ -1,6 +1,7 @@
 """From what the user gave to starting values, bounds and the space of what is learned.
 
-Which of the starts that are made here goes on is chosen by each engine, in its `candidates`.
+Which of the starts that are made here goes on is chosen by each engine: `variational.candidates`,
+`blocks.trials`.
 """
 
 from dataclasses import dataclass, replace

@@ -8,12 +8,12 @@ from ..engines.blocks.engine import BlockModels
 from ..kernels._defaults import CLASSES, PROPORTIONAL
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
-from .evidence import log_marginal_likelihood
 from .labels import checked_labels, later_rows
 from .learning import run_recipe, store_blocks
+from .marginal_likelihood import log_marginal_likelihood
+from .settings import check_same_parameters, later_problem, previous_fit
 
 
 class AnytimeSGPClassifier(SGPClassifier):

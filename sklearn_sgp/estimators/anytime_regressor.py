@@ -7,13 +7,13 @@ from ..engines.ties import TIES, TIES_WITH_TAILS
 from ..kernels._defaults import LOCAL, ONE
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .chosen import check_same_parameters, previous_fit
 from .constraints import BLOCK_CONSTRAINTS
 from .drift import DriftCheck
-from .evidence import log_marginal_likelihood
 from .learning import run_recipe, store_blocks, with_later_rows
+from .marginal_likelihood import log_marginal_likelihood
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
+from .settings import check_same_parameters, previous_fit
 
 
 class AnytimeSGPRegressor(SGPRegressor):

@@ -18,7 +18,7 @@ from .._saved import SavedWithVersion, with_version
 from ..collections.lazy import lazy_answers
 from ..data.inputs import any_collection, as_table, check_columns, naming_kernels_of_things
 from .constraints import FIXED_AFTER_FIT
-from .prior import prior_model
+from .prior_predictions import prior_model
 
 # Between two lines about a prediction, and within a stage of a fit; shorter ones have none.
 _TOLD_SECONDS = 5.0

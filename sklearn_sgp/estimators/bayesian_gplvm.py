@@ -12,7 +12,6 @@ from ..latents.table import Columns
 from ..optimize.progress import Clock, Trace
 from .attributes import set_attributes
 from .base import transaction
-from .chosen import check_same_parameters, fingerprints
 from .constraints import LATENT_CONSTRAINTS, LATENT_FIXED_AFTER_FIT
 from .latent_answers import LatentAnswers
 from .latent_tables import (
@@ -22,6 +21,7 @@ from .latent_tables import (
     latent_choices,
     latent_problem,
 )
+from .settings import check_same_parameters, fingerprints
 
 
 class BayesianGPLVM(LatentAnswers):

@@ -15,7 +15,7 @@ from ..engines.blocks.class_sites import (
     with_temperature,
 )
 from ..engines.blocks.composite_learning import learns_much_of_categories
-from ..engines.blocks.sites import sites_of_all
+from ..engines.blocks.site_engine import sites_of_all
 from ..engines.new_categories import with_spread_of_levels
 from ..likelihoods._names import sites_of_classes
 from ..optimize.choices import Tried, tell

@@ -14,7 +14,7 @@ from ..engines.latent_inputs.start import LatentChoices
 from ..kernels._length_scales import scale_places
 from ..latents.latent_map import LatentMap
 from ..likelihoods._names import regression_likelihood
-from .chosen import previous_fit, settings_of
+from .settings import previous_fit, settings_of
 
 
 def checked_table(estimator, Y, *, reset=False):

@@ -19,9 +19,9 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .asking import answered
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
-from .chosen import fingerprints, later_problem
 from .few_labels import WeighFrequencies
 from .observed_steps import MoveMeans
+from .settings import fingerprints, later_problem
 from .steps import HoldKernelOfOneClass, Learn
 
 # Parameters that say how long learning goes on, and how it is told.

@@ -12,7 +12,7 @@ from .._linalg import NotPositiveDefiniteError
 from ..data.winsorize import winsorized
 from ..likelihoods._names import regression_likelihood
 from ..noise.far_targets import without_far_targets
-from ..noise.left_out import JUDGING_ROWS, left_out_places, rows_within
+from ..noise.left_out_errors import JUDGING_ROWS, left_out_places, rows_within
 from ..objectives.scores import Score
 from ..optimize import time_shares
 from ..optimize.choices import Tried, tell

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 from ..likelihoods._names import may_vary
-from ..noise.bands import with_honest_bands
 from ..noise.before_sites import learn_before_sites
 from ..noise.heteroscedastic import alternate_noise
-from ..noise.left_out import with_variance_scale
+from ..noise.honest_bands import with_honest_bands
+from ..noise.left_out_errors import with_variance_scale
 from .steps import Learn
 
 

@@ -5,7 +5,7 @@ import copy
 from ..data.checks import check_scaled
 from ..data.observed_outputs import check_observed
 from ..data.rows import drop_zero_weight, make_rows
-from ..noise.left_out import with_precisions
+from ..noise.left_out_errors import with_precisions
 from ..noise.row_noise import AS_NEW, Counting
 from . import mixed_outputs
 from .validation import checked_rows

@@ -9,9 +9,9 @@ from ..data.observed_outputs import check_observed
 from ..data.rows import merge_observed
 from ..data.targets import Targets, observed_columns
 from ..data.winsorize import winsorized_observed
-from .chosen import choices_of
 from .mixed_outputs import mixes_outputs
 from .offsets import beside_offset
+from .settings import choices_of
 from .steps import scaled_likelihood
 
 # Targets further from the median, in median absolute deviations, count as so far where the centre

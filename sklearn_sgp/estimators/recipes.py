@@ -5,12 +5,22 @@ as they were checked, encode their targets, and pose the problem: rows, kernel, 
 inputs. Those of ``learn`` solve it, by the engine that was chosen. A step that learns again, such
 as noise in turn with the function, is written with the step that it repeats.
 
-So ``AnytimeSGPRegressor(likelihood="auto").fit`` does this, by `anytime_regressor`:
+By default, with Gaussian noise, ``AnytimeSGPRegressor().fit`` does this, by `anytime_regressor`:
+
+- ``merge_repeated_rows``, ``InitialiseLikelihood``, ``ScaleTargets``: targets in units of their
+  deviation.
+- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: the block model and its blocks, a start,
+  which is held where rows are too few to learn from.
+- ``Learn()``: `engines.blocks.solver.fit` learns the kernel from groups of near rows, then finds
+  q(u), a `Fitted`. Its state becomes the predictor, `predict.near_rows.NearRows` (for
+  `SVGPRegressor`, without near rows, `predict.inducing`), which says mean and variance of the
+  function; `predict.observations` adds noise and units, for all that a regressor predicts.
+
+With ``likelihood="auto"`` it does this:
 
 - ``merge_repeated_rows``, ``InitialiseLikelihood``, ``ScaleTargets``: which learns a warp of the
   targets, by short fits of some rows, and keeps it if it is better than none.
-- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: the block model and its blocks, a start,
-  which is held where rows are too few to learn from.
+- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``, as above.
 - ``PlainFirst([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), ...])``: few rows whose
   targets are warped are learned from without that first, and go on from the kernel of that.
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,

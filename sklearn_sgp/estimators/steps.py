@@ -33,11 +33,11 @@ from ..likelihoods._names import (
 from ..optimize import time_shares
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
-from ..selection.classes import AlphaTrials, calibrated
-from ..selection.warps import learned_warps, power_warps
+from ..selection.left_out_classes import AlphaTrials, calibrated
+from ..selection.warp_choice import learned_warps, power_warps
 from .block_plan import uses_near_rows
-from .chosen import choices_of, inference_of, settings_of
 from .offsets import beside_offset, check_offset_of_classes
+from .settings import choices_of, inference_of, settings_of
 
 # Targets further from the median, in median absolute deviations, count as so far where the centre
 # and scale of targets with outliers are found.

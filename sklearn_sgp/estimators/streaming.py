@@ -15,16 +15,16 @@ from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
 from ..engines.streams.stream import InitialRows, Stream, trusts
 from ..engines.streams.units import with_units_of_all
-from ..noise.left_out import with_precisions
+from ..noise.left_out_errors import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
 from .asking import answered
 from .attributes import set_attributes
-from .chosen import check_same_parameters, previous_fit, settings_of
 from .constraints import FIXED_AFTER_FIT
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
+from .settings import check_same_parameters, previous_fit, settings_of
 from .stream_steps import has_gaps
 from .validation import learns_from_counts
 from .watching import inputs_of, scored, watched

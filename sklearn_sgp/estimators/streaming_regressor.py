@@ -10,7 +10,7 @@ from ..data.targets import observed_columns
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
-from ..predict.near_residuals import with_residuals
+from ..predict.stream_residuals import with_residuals
 from ..predict.vouched_bands import at_any_level, with_vouched_bands
 from . import recipes, streaming
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, STREAM_CONSTRAINTS

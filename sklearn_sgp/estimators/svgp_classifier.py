@@ -7,13 +7,13 @@ from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .choose_engine import variational
-from .chosen import check_same_parameters, later_problem, previous_fit
 from .classifier import SGPClassifier
 from .constraints import CLASS_WEIGHT, CLASSIFIER_CONSTRAINTS, ROWS_CONSTRAINTS
-from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .labels import checked_labels, later_rows
 from .learning import run_recipe, store_batch
+from .marginal_likelihood import log_marginal_likelihood
+from .settings import check_same_parameters, later_problem, previous_fit
 from .validation import rows_of_weight
 
 

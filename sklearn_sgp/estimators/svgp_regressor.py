@@ -8,15 +8,15 @@ from ..optimize.momentum import STOCHASTIC
 from ..optimize.progress import Clock
 from . import collections, recipes
 from .choose_engine import variational
-from .chosen import check_same_parameters, previous_fit
 from .constraints import N_LATENT, REGRESSOR_CONSTRAINTS, ROWS_CONSTRAINTS
 from .drift import DriftCheck
-from .evidence import log_marginal_likelihood
 from .fit import Fit
 from .learning import run_recipe, store_batch, with_later_rows
+from .marginal_likelihood import log_marginal_likelihood
 from .mixed_outputs import learns_means, mixes_outputs
 from .numbers import checked_batch, checked_numbers
 from .regressor import SGPRegressor
+from .settings import check_same_parameters, previous_fit
 
 
 class SVGPRegressor(SGPRegressor):

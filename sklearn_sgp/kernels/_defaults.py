@@ -196,7 +196,7 @@ def with_categories(kernels_of, spread, categorical, numbers_first=False, scarce
         Columns of categories.
     numbers_first : bool
         Whether a fit chooses a kernel of the numbers alone before it looks at categories; see
-        `engines.blocks.candidates`. All kernels of the numbers then come with intercepts, with
+        `engines.blocks.trials`. All kernels of the numbers then come with intercepts, with
         functions of categories, with those of combinations, and last by themselves. Intercepts are
         then independent: densities of groups of rows, which all have the same intercepts, would
         make F these intercepts.

@@ -14,7 +14,7 @@ from .._linalg import NotPositiveDefiniteError
 from ..engines.variational.inference import ConjugateInference, knowing
 from ..likelihoods import Gaussian
 from .heteroscedastic import alternate_noise
-from .left_out import with_variance_scale
+from .left_out_errors import with_variance_scale
 
 # Iterations with sites, and where these learn parameters of the likelihood. With 10 of both, df of
 # 2,000 houses of California ended at 3.1, with 200 at 2.3, for 0.007 nats a row.

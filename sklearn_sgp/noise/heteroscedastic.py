@@ -20,7 +20,7 @@ from ..optimize import time_shares
 from ..optimize.choices import Comparison
 from .far_targets import without_far_targets
 from .given_noise import NoiseFit
-from .left_out import rows_within
+from .left_out_errors import rows_within
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .own_errors import TURNS
 from .row_noise import RowNoise

@@ -1,4 +1,9 @@
-"""The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says."""
+"""The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says.
+
+Mean and variance at each row are `_mean_variance`, with the weights of the cells that a row lies
+between (`partitions.neighbours.CellWeights`). Covariances of rows of different cells are added by
+`joint_across_cells`, drawn functions by `near_functions`.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +23,7 @@ from ..partitions.blocks import AnyBlocks, are_near
 from ..partitions.neighbours import CellWeights, NearestCells
 from ..partitions.partition import position_of
 from .base import share_left
-from .between_cells import BetweenCells, CellErrors
+from .joint_across_cells import BetweenCells, CellErrors
 from .near_classes import roots_of_classes
 from .near_functional import NearFunctional
 from .near_functions import NearFunctions

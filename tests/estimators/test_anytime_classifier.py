@@ -18,8 +18,8 @@ from slow_variants import slow
 from sklearn_sgp import AnytimeSGPClassifier, SVGPClassifier
 from sklearn_sgp.engines.blocks import engine
 from sklearn_sgp.metrics import log_density_scorer
-from sklearn_sgp.selection import classes as left_out
-from sklearn_sgp.selection.classes import AlphaTrials
+from sklearn_sgp.selection import left_out_classes as left_out
+from sklearn_sgp.selection.left_out_classes import AlphaTrials
 
 KERNEL = ConstantKernel(6.0, "fixed") * RBF(0.8, "fixed")
 NAMES = np.array(["ash", "birch", "cedar", "date"])

@@ -27,7 +27,7 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
-from sklearn_sgp.engines.exact import ExactObjective
+from sklearn_sgp.engines.exact_fits import ExactObjective
 
 REGRESSORS = {
     "svgp": (SVGPRegressor, {"max_iter": 1000}),

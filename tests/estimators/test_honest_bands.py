@@ -8,7 +8,7 @@ import pytest
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.estimators import noise_steps
-from sklearn_sgp.noise import bands
+from sklearn_sgp.noise import honest_bands
 from sklearn_sgp.noise.heteroscedastic import alternate_noise
 from sklearn_sgp.noise.variance_scale import VarianceScale
 from sklearn_sgp.optimize.progress import Clock, Trace
@@ -33,7 +33,7 @@ def coverage(model, X, y):
 def bands_of(ratios, weight, width):
     """Bands of one output, as rows that are left out show them."""
     part = np.argsort(np.argsort(width)) * 3 // len(width)
-    return bands._Bands(ratios, weight, part)
+    return honest_bands._Bands(ratios, weight, part)
 
 
 def share_within(found, factor):

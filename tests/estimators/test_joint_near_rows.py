@@ -9,7 +9,7 @@ from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.kernels import Categorical, Columns
-from sklearn_sgp.predict import between_cells
+from sklearn_sgp.predict import joint_across_cells
 
 KERNEL = ConstantKernel(1.0) * RBF([0.4, 0.5]) + ConstantKernel(0.1) * Matern(0.5, nu=0.5)
 NOISE = 0.02
@@ -77,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize("together", [1, 1024])
 def test_covariances_are_those_of_the_errors(rng, monkeypatch, case, together):
     """Every pair of rows, whatever their cells, has the covariance of its errors."""
-    monkeypatch.setattr(between_cells, "_TOGETHER_ROWS", together)
+    monkeypatch.setattr(joint_across_cells, "_TOGETHER_ROWS", together)
     (X, y), T = rows_of(rng, 220), rng.uniform(-1.0, 1.0, (60, 2))
     weight = rng.uniform(0.5, 2.0, 220)
     ours = AnytimeSGPRegressor(KERNEL, **GIVEN, **case).fit(X, y, weight)
@@ -217,7 +217,7 @@ def test_many_cells_take_fewer_near_rows(rng, monkeypatch):
     (X, y), T = rows_of(rng, 900), rng.uniform(-1.0, 1.0, (80, 2))
     ours = AnytimeSGPRegressor(KERNEL, n_neighbors=40, n_inducing=20, **GIVEN).fit(X, y)
     mean, exact = ours.predict(T, return_cov=True)
-    monkeypatch.setattr(between_cells, "_MOST_KERNEL_ENTRIES", 1000)
+    monkeypatch.setattr(joint_across_cells, "_MOST_KERNEL_ENTRIES", 1000)
     again, covariance = ours.predict(T, return_cov=True)
     assert_array_equal(again, mean)
     assert_allclose(np.diag(covariance), np.diag(exact), rtol=1e-9)

@@ -8,8 +8,8 @@ from varying_noise import X_TEST, data, made
 
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps
-from sklearn_sgp.noise import bands, left_out, log_noise
 from sklearn_sgp.noise import heteroscedastic as alternation
+from sklearn_sgp.noise import honest_bands, left_out_errors, log_noise
 from sklearn_sgp.optimize import time_shares
 from sklearn_sgp.optimize.progress import Clock
 from sklearn_sgp.predict.near_rows import NearRows
@@ -141,8 +141,8 @@ def test_many_rows_are_predicted_once(monkeypatch):
     X, y = data(1600)
     monkeypatch.setattr(NearRows, "_of_one_cell", counted)
     monkeypatch.setattr(NearRows, "most_rows", 200)
-    monkeypatch.setattr(left_out, "_LEFT_OUT_ROWS", 800)
-    for step in (bands, mean_steps):
+    monkeypatch.setattr(left_out_errors, "_LEFT_OUT_ROWS", 800)
+    for step in (honest_bands, mean_steps):
         monkeypatch.setattr(step, "JUDGING_ROWS", 400)
     made("vif", "auto", max_iter=3, n_neighbors=40).fit(X, y)
     own, _ = asked[0]

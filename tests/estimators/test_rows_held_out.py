@@ -8,16 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from test_anytime_classifier import data, made
 
-from sklearn_sgp.engines.blocks import class_variance, engine, solver
+from sklearn_sgp.engines.blocks import class_scale, engine, solver
 from sklearn_sgp.estimators import class_steps
 from sklearn_sgp.objectives.scores import Score
-from sklearn_sgp.selection import classes as selection
+from sklearn_sgp.selection import left_out_classes as selection
 
 
 def few_are_many(monkeypatch):
     """Rows are held out of few, too."""
     monkeypatch.setattr(selection, "LEAST_HELD_OUT", 100)
-    monkeypatch.setattr(class_variance, "LEAST_HELD_OUT", 100)
+    monkeypatch.setattr(class_scale, "LEAST_HELD_OUT", 100)
     monkeypatch.setattr(selection, "_HELD_OUT", 30)
 
 

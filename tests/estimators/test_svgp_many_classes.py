@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPClassifier
-from sklearn_sgp.engines.variational import class_variance
+from sklearn_sgp.engines.variational import class_starts
 from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
@@ -67,7 +67,7 @@ def test_the_variance_is_the_best_of_those_beside_it():
             score = Score(np.full(50, -abs(power - self.peak)), np.ones(50))
             return Tried(name, SimpleNamespace(parameters=power), score, 0.0)
 
-    class Known(class_variance.VarianceSearch):
+    class Known(class_starts.VarianceSearch):
         @classmethod
         def at(cls, peak):
             labels = Labels(peak)
@@ -218,7 +218,7 @@ def test_without_time_the_regressions_predict(monkeypatch):
     """No step of a softmax can be paid for: q(u) is that of the labels' regressions."""
     X, y = spots(5, n=400)
     same = SiteProblem.ascend
-    monkeypatch.setattr(class_variance.VarianceSearch, "best", lambda self, parameters: None)
+    monkeypatch.setattr(class_starts.VarianceSearch, "best", lambda self, parameters: None)
     monkeypatch.setattr(
         SiteProblem, "ascend", lambda self, q, tol, **options: same(self, q, tol, max_iter=0)
     )

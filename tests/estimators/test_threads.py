@@ -152,7 +152,7 @@ def test_default_jobs_do_not_go_serial_beside_another_fit(monkeypatch):
         asked.append(resolved(n_jobs))
         return asked[-1]
 
-    monkeypatch.setattr("sklearn_sgp.estimators.chosen.resolved_jobs", noted)
+    monkeypatch.setattr("sklearn_sgp.estimators.settings.resolved_jobs", noted)
     _at_once(lambda _: clone(ESTIMATORS[0]).set_params(max_iter=1).fit(X, y))
     assert asked == [2] * N_THREADS
     assert set(seen) == {2}

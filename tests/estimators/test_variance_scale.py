@@ -14,8 +14,8 @@ from varying_noise import X_TEST, data, made
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.rows import make_rows
 from sklearn_sgp.data.varying_noise import varying
-from sklearn_sgp.noise import left_out as left_out_noise
-from sklearn_sgp.noise.left_out import LeftOutRows, _error_of_log
+from sklearn_sgp.noise import left_out_errors as left_out_noise
+from sklearn_sgp.noise.left_out_errors import LeftOutRows, _error_of_log
 from sklearn_sgp.noise.row_noise import AS_NEW, RowNoise
 from sklearn_sgp.noise.variance_scale import VarianceScale
 

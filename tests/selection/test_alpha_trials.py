@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.choices import Tried
-from sklearn_sgp.selection.classes import AlphaTrials
+from sklearn_sgp.selection.left_out_classes import AlphaTrials
 
 
 def tried(score, seconds=np.inf):

@@ -9,10 +9,10 @@ from sklearn_sgp import SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.continued_warps import Identity
 from sklearn_sgp.data.warps import tanh_sum
-from sklearn_sgp.estimators.chosen import choices_of, settings_of
+from sklearn_sgp.estimators.settings import choices_of, settings_of
 from sklearn_sgp.likelihoods.noise import Gaussian
 from sklearn_sgp.optimize.progress import Clock, Trace
-from sklearn_sgp.selection import warps as learning
+from sklearn_sgp.selection import warp_choice as learning
 
 
 def learned(X, y, seed=0, seconds=np.inf, weight=None, **options):

@@ -30,10 +30,10 @@ from ...optimize.budget import Budget
 from ...optimize.choices import Tried, climb
 from ...partitions.sampling import LARGEST_WHOLE
 from ...partitions.search import nearest_in_table
-from .candidates import task_of, with_variational_start
-from .class_variance import Judge
+from .class_scale import Judge
 from .site_learning import SiteLearning, learn_from_starts
 from .solver import with_inducing
+from .trials import task_of, with_variational_start
 
 # Factors of variances and of length scales, in turn; powers of these are tried.
 _KERNELS_OF_LABELS = ("variance", 4.0, 1.0), ("variance and length scales", 4.0, 1.5)

@@ -10,7 +10,7 @@ from ..learned_directions import or_along_directions
 from ..new_categories import with_spread_of_levels
 from ..one_column import or_fast_along_columns
 from ..variational.class_start import with_regressed_start
-from .sites import SitesInBlocks
+from .site_engine import SitesInBlocks
 from .solver import add, fit
 from .state import BlockPlan
 

@@ -20,7 +20,7 @@ from ...gp.jitter import MAX_JITTER, SingularCovarianceError, factorise_again, w
 from ...gp.posterior import Posterior
 from ...optimize import time_shares
 from ...optimize.budget import measured_seconds
-from ..exact import exact_fit
+from ..exact_fits import exact_fit
 from .gradient_ascent import GradientAscent
 from .natural_gradient import NaturalGradientAscent
 from .state import Progress

@@ -19,7 +19,7 @@ from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, count_within, mea
 from ...optimize.choices import Comparison
 from ...optimize.lbfgs import ascend_lbfgs
 from ..ascent import Ascents, better, inputs_at_kinks, lbfgs_memory
-from ..exact import exact_objective
+from ..exact_fits import exact_objective
 from ..other_starts import of_the_same_kernel, random_starts, shorter_start
 from ..variational.schedule import LARGEST_WEIGHT, refinement_sizes
 

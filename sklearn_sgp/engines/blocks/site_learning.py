@@ -20,10 +20,10 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
-from .candidates import best_start, task_of, with_variational_start
 from .hyperparameters import lbfgs_options
 from .near_groups import GroupDraws
 from .pace import LEAST_GROUPS
+from .trials import best_start, task_of, with_variational_start
 from .ways import learn_in_rounds
 
 # Rows around a group from the second round on.
@@ -81,7 +81,7 @@ def learn_from_starts(problem, sample, budget):
 
 
 class SiteLearning:
-    """Draws groups and learns from them; see `candidates.best_start` for what it is asked."""
+    """Draws groups and learns from them; see `trials.best_start` for what it is asked."""
 
     is_first = False  # no short length scales are looked for one by one
     has_labels = False  # in the place of numbers: they are labels here

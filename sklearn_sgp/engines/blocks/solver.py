@@ -29,7 +29,7 @@ from ..base import Fitted
 from ..fingerprints import fingerprint
 from ..standard_units import GivenUnits, learning_units
 from ..variational.schedule import looks_at_all, refinement_sizes
-from .class_variance import with_variance_of_labels
+from .class_scale import with_variance_of_labels
 from .composite_learning import can_learn, learn_from_near_rows
 from .final_posterior import (
     check_shares,

@@ -14,7 +14,7 @@ from ...data.distinct import same_places
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...data.scaling import GRID
-from ...predict.near_residuals import NearResiduals
+from ...predict.stream_residuals import NearResiduals
 from ...predict.vouched_bands import NearSample, narrowed
 from .place_gains import is_gain, log_density
 from .place_residuals import FarRows, LeftOutRows, best_process, with_ratios

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ...data.scaling import GRID
-from ...predict.near_residuals import NearResiduals, left_of, root_inverse
+from ...predict.stream_residuals import NearResiduals, left_of, root_inverse
 from .place_gains import is_gain, log_density
 
 # How often the kernel's correlation is squared at most, and the share of a residual's variance that

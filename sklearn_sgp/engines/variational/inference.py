@@ -24,7 +24,7 @@ from ...objectives.sites import SiteBound, SiteProblem, functions_of
 from ...objectives.uncollapsed import MinibatchTerms, minibatch_bound, minibatch_of_outputs
 from ...optimize.input_units import with_input_units
 from ...predict.inducing import InducingPoints
-from ..exact import exact_fit, exact_objective
+from ..exact_fits import exact_fit, exact_objective
 from .base import Added
 from .scalars import RowScalars
 

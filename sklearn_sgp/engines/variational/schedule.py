@@ -19,7 +19,7 @@ from ..base import Fitted
 from ..standard_units import learning_units
 from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions
-from .class_variance import from_regressions
+from .class_starts import from_regressions
 from .inference import knowing
 from .partial_fit import RowState
 from .stochastic import ascend_stochastic

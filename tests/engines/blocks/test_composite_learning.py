@@ -11,13 +11,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.engines.blocks import (
-    candidates,
     composite_learning,
     coverage,
     solver,
+    trials,
 )
-from sklearn_sgp.engines.blocks.candidates import task_of
 from sklearn_sgp.engines.blocks.composite_learning import can_learn, learn_from_near_rows
+from sklearn_sgp.engines.blocks.trials import task_of
 from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.optimize.parameters import TiedLengthScales
@@ -180,7 +180,7 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
     assert start.kernel == (ROUGH if finalists else SMOOTH)
     rounds.clear(), tried.clear()
     starts, sample = [both.start, other.start], composite_learning.CompositeLearning(both)
-    n_iter = candidates.best_start(both, sample, starts, Budget(both.trace.clock))[3]
+    n_iter = trials.best_start(both, sample, starts, Budget(both.trace.clock))[3]
     assert n_iter == len(tried) + len(rounds)  # one for each
 
 
@@ -333,7 +333,7 @@ def walks(rng, n_walks=40, n=2400):
 def probed(problem, begin):
     sample = composite_learning.CompositeLearning(problem)
     task = task_of(problem, problem.start)
-    return candidates.probed(task, sample, begin, Budget(problem.trace.clock))
+    return trials.probed(task, sample, begin, Budget(problem.trace.clock))
 
 
 def test_far_steps_make_the_rough_part_short_where_rows_are_strangers(rng):
@@ -378,4 +378,4 @@ def test_equal_inputs_tell_of_noise_that_no_group_has(rng):
     _, parameters, *_ = learned(problem)
     assert parameters.noise_variance >= least * (1 - 1e-9)
     chosen = replace(problem.start, with_default_bounds=())
-    assert candidates.above_repeats(chosen, problem.rows) is chosen
+    assert trials.above_repeats(chosen, problem.rows) is chosen

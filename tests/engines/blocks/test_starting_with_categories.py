@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from sklearn_sgp.data.categories import InputColumns
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.blocks.candidates import begins_with_categories, has_categories
+from sklearn_sgp.engines.blocks.trials import begins_with_categories, has_categories
 from sklearn_sgp.engines.other_starts import default_starts
 from sklearn_sgp.engines.start import Choices, start
 from sklearn_sgp.kernels._defaults import LOCAL, ONE, SMOOTH

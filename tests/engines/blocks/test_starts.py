@@ -7,8 +7,8 @@ import pytest
 from block_helpers import problem_of
 
 from sklearn_sgp.data.categories import InputColumns
-from sklearn_sgp.engines.blocks import candidates, composite_learning
-from sklearn_sgp.engines.blocks.candidates import best_start, has_categories
+from sklearn_sgp.engines.blocks import composite_learning, trials
+from sklearn_sgp.engines.blocks.trials import best_start, has_categories
 from sklearn_sgp.engines.other_starts import default_starts
 from sklearn_sgp.engines.start import Choices, start
 from sklearn_sgp.kernels._defaults import LOCAL
@@ -40,7 +40,7 @@ def found_with(problem, monkeypatch, values):
         return parameters.with_values(log_noise=-0.1 * len(tried)), 1, score
 
     monkeypatch.setattr(composite_learning.CompositeLearning, "trial", trial)
-    monkeypatch.setattr(candidates, "probed", lambda *_: None)
+    monkeypatch.setattr(trials, "probed", lambda *_: None)
     sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
     starts = default_starts(problem.start)
     return best_start(problem, sample, starts, budget), tried

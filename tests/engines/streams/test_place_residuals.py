@@ -17,7 +17,7 @@ from stream_helpers import (
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams.place_residuals import FarRows, LeftOutRows, with_ratios
-from sklearn_sgp.predict.near_residuals import NearResiduals
+from sklearn_sgp.predict.stream_residuals import NearResiduals
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
 

@@ -12,7 +12,7 @@ from stream_helpers import batches, make_line, taught
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.engines.streams.stream import InitialRows, Stream, _is_spent
-from sklearn_sgp.estimators.chosen import settings_of
+from sklearn_sgp.estimators.settings import settings_of
 
 
 def model_of(**options):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.variational.class_variance import VarianceSearch
+from sklearn_sgp.engines.variational.class_starts import VarianceSearch
 from sklearn_sgp.engines.variational.label_folds import parts_of
 from sklearn_sgp.objectives.scores import Score
 from sklearn_sgp.optimize.choices import Tried

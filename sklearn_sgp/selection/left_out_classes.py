@@ -15,7 +15,7 @@ from .._parallel import single_blas_thread
 from ..data.held_out import held_out_index
 from ..data.rows import random_index
 from ..engines.base import Problem
-from ..engines.blocks.class_variance import LEAST_HELD_OUT
+from ..engines.blocks.class_scale import LEAST_HELD_OUT
 from ..engines.blocks.composite_learning import CompositeLearning, can_learn
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..optimize import time_shares
-from .left_out import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
+from .left_out_errors import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
 from .row_noise import row_noise_of
 from .variance_scale import VarianceScale
 

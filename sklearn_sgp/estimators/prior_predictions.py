@@ -17,7 +17,7 @@ from ..kernels.categories._binding import bound_to
 from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
 from ..predict.observations import NONE_UNLIKE, EqualNoise, Observations
-from .chosen import choices_of, settings_of
+from .settings import choices_of, settings_of
 from .validation import checked_inputs
 
 

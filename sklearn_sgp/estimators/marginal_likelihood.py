@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..engines.evidence import check_question, evidence_at
-from .chosen import settings_of
+from .settings import settings_of
 
 
 def log_marginal_likelihood(
