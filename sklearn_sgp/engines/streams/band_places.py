@@ -274,7 +274,7 @@ def _near(near, off, same, weights, tells, known):
             one = replace(near, power=power, prior=prior)
             band = one.narrowed_by(weights, nearness, variance, same)
             value = log_density(squares, band)
-            if best is None or value.mean() > best[0].mean():
+            if best is None or np.nanmean(value) > np.nanmean(best[0]):
                 best = value, one, band
         weights = np.square(np.square(weights))
     has_gain = is_gain(best[0] - log_density(squares, same))

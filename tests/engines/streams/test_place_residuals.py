@@ -288,6 +288,19 @@ def test_a_column_that_never_changes_tells_nothing_of_the_others():
     assert np.isfinite(slopes).all() and np.abs(slopes[:, 0]).max() > 1.0
 
 
+@pytest.mark.parametrize("constant", [0.0, 3.0])
+def test_an_output_that_never_changes_tells_nothing_of_the_other(constant):
+    """Its share of bands is next to 0: variances were 0, and a batch ended in a `ValueError`."""
+    X = np.linspace(0.0, 20.0, 1000)[:, None]
+    y = np.column_stack([waves(X), np.full(1000, constant)])
+    model = StreamingSGPRegressor(RBF(0.3), n_inducing=30, random_state=0)
+    taught(model, batches(X[::2], y[::2], *range(200, 500, 100)))
+    mean, std = model.predict(X[1:-1:2], return_std=True)
+    assert residuals_of(model) is not None and np.isfinite(std).all() and (std > 0.0).all()
+    assert_allclose(mean[:, 1], constant, atol=1e-6)
+    assert np.sqrt(np.mean((mean[:, 0] - y[1:-1:2, 0]) ** 2)) < 0.3
+
+
 def test_single_precision_is_as_good(stream):
     model, X, y = fast_stream(np.float32)
     assert residuals_of(model) is not None
