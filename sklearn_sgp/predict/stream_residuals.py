@@ -121,14 +121,14 @@ class NearResiduals:
         """
         share = np.minimum(near.max(axis=1) / self.reach, 1.0)
         for place, row in zip(X.T, self.X.T, strict=True):
-            if np.ptp(row) == 0.0 and (place == row[0]).all():
-                continue
             away = row - place[:, None]
             away *= near
             balance = away.sum(axis=1)
             total = np.abs(away, out=away).sum(axis=1)
             less, more = total - np.abs(balance), total + np.abs(balance)
             sided = np.divide(less, more, out=np.zeros_like(less), where=more > 0.0)
+            if np.ptp(row) == 0.0:
+                sided[place == row[0]] = _SIDED  # no side has any
             share *= np.clip(sided / _SIDED, 0.0, 1.0)
         return share[:, None]
 
@@ -282,9 +282,11 @@ class CorrectedFunctional:
     def _of_expected(self, X):
         if not isinstance(self.kernel, SlopeKernel):
             return self._share(X)[:, None] * self.near.mean_at(X)
-        step = np.zeros(X.shape[1])
-        column = self.kernel.column
-        step[column] = _SLOPE_STEP * (self.near.X[:, column].std() or 1.0)
+        step, column = np.zeros(X.shape[1]), self.kernel.column
+        of_rows = self.near.X[:, column]
+        if np.ptp(of_rows) == 0.0:  # rows tell of no slope; their deviation may be one of rounding
+            return np.zeros((len(X), self.near.residuals.shape[1]))
+        step[column] = _SLOPE_STEP * of_rows.std()
         apart = (X + step)[:, column] - (X - step)[:, column]
         return (self.near.mean_at(X + step) - self.near.mean_at(X - step)) / apart[:, None]
 

@@ -84,7 +84,7 @@ class Shares:
 def narrowed(variance, share, usual, beyond=1.0):
     """Return a share of variances as far as they are usual, and another of what is beyond it."""
     within = np.minimum(variance, usual)
-    return variance - (1.0 - share) * within + (beyond - 1.0) * (variance - within)
+    return share * within + beyond * (variance - within)  # not 0 where the share is next to it
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,17 @@ def test_bands_are_no_narrower_than_a_sample_bears_out(rng):
         assert_array_equal(vouched_share(fitted, rows, given, 1)[0], expected)
 
 
+def test_few_rows_of_a_sample_say_nothing_of_bands(rng):
+    """A single one after a shift made variances ten times as large."""
+    fitted, rows, usual = lost_stream(rng)
+    given = (np.array([0.5]), usual, np.ones(1))
+    few = Rows(rows.X[:19], 3.0 + rows.y[:19], None, rows.y_mean, rows.y_scale)
+    for n in (1, 19):
+        assert vouched_share(fitted, few.select(np.arange(n)), given, 1) is given
+    few = Rows(rows.X[:20], 3.0 + rows.y[:20], None, rows.y_mean, rows.y_scale)
+    assert vouched_share(fitted, few, given, 1)[0] > 1.0
+
+
 def test_bands_are_as_wide_as_a_sample_is_off_where_the_function_is_lost(rng):
     """Nearly all squares are what is expected then; single rows far off say nothing."""
     fitted, rows, usual = lost_stream(rng)

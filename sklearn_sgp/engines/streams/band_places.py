@@ -16,6 +16,7 @@ from ...data.rows import Rows, noise_of_each
 from ...data.scaling import GRID
 from ...predict.stream_residuals import NearResiduals
 from ...predict.vouched_bands import NearSample, narrowed
+from .bands import vouched_share
 from .place_gains import is_gain, log_density
 from .place_residuals import FarRows, LeftOutRows, best_process, with_ratios
 
@@ -136,7 +137,9 @@ class BandPlaces:
         return BandPlaces(self.sample, self.far)
 
     def judged(self, fitted, share, alpha, n_jobs):
-        """Return the same with bands by place, where these predict the sample better.
+        """Return the same with bands by place, and the share of bands that the sample bears out.
+
+        There are such bands where they predict the sample better; else the share may be another.
 
         Rows that repeat are known where they are, and say little of other places.
 
@@ -144,20 +147,34 @@ class BandPlaces:
         ----------
         share : tuple of ndarray of shape (t,)
             Of bands that are the same everywhere; see `predict.vouched_bands`.
+
+        Returns
+        -------
+        places : BandPlaces
+        share : tuple of ndarray of shape (t,)
         """
         is_narrow = bool((share[0] > 1.0).any())  # what came last was further off
         rows = None if is_narrow else self._told_apart()
         left_out = None if rows is None else _left_out(rows, fitted, share, alpha, n_jobs)
         if left_out is None:
-            return self.unjudged()
+            return self.unjudged(), self._vouched(fitted, share, n_jobs)
         is_due = self.sample.n_seen >= _GROWN * self.sought
         known = None if is_due or self.residuals is None else self.near
         near, variance = _near(*left_out, known)
+        if near is None:  # what residuals tell is measured in the bands that there are
+            share = self._vouched(fitted, share, n_jobs)
+            variance = narrowed(left_out[0].variance, *share[:2])
         told = _of_residuals(rows, fitted, left_out, variance, n_jobs)
         if told is None:
-            return replace(self.unjudged(), near=near)
+            return replace(self.unjudged(), near=near), share
         told = replace(told, far=self._far_rows(told.X, fitted, near, share, n_jobs))
-        return replace(self, near=near)._with_residuals(told, is_due)
+        return replace(self, near=near)._with_residuals(told, is_due), share
+
+    def _vouched(self, fitted, share, n_jobs):
+        """Return the shares of bands that are the same everywhere; see `vouched_share`."""
+        if not len(self.sample):
+            return share
+        return vouched_share(fitted, self.sample.rows, share, n_jobs)
 
     def _with_residuals(self, rows, is_due):
         """Return the same with what residuals tell of one another; it may be due to be chosen."""
@@ -257,7 +274,7 @@ def _near(near, off, same, weights, tells, known):
             one = replace(near, power=power, prior=prior)
             band = one.narrowed_by(weights, nearness, variance, same)
             value = log_density(squares, band)
-            if best is None or value.mean() > best[0].mean():
+            if best is None or np.nanmean(value) > np.nanmean(best[0]):
                 best = value, one, band
         weights = np.square(np.square(weights))
     has_gain = is_gain(best[0] - log_density(squares, same))

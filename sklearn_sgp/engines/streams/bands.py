@@ -183,7 +183,8 @@ def vouched_share(fitted, rows, band_share, n_jobs):
     """Return the shares of bands, (share, usual, beyond), as some rows of all places bear them out.
 
     Bands that the last rows have narrowed, and of which these say less, are what they were, and
-    wider where these are lost. The rows that are furthest off say nothing: they may be broken.
+    wider where these are lost. The rows that are furthest off say nothing: they may be broken,
+    as may all be where a shift has left a few.
     """
     share, usual, beyond = band_share
     mean, variance = fitted.predictor.moments(_inputs(rows), n_jobs)
@@ -191,7 +192,8 @@ def vouched_share(fitted, rows, band_share, n_jobs):
     squares = np.maximum((rows.targets - mean) ** 2, GRID**2)
     variance = narrowed(np.broadcast_to(variance, squares.shape), 1.0, usual, beyond)
     ratio = squares / variance
-    if not (np.isfinite(ratio).any(axis=0) & (np.asarray(usual) > 0.0)).all():
+    are_enough = _SILENT * np.isfinite(ratio).sum(axis=0) >= 1.0
+    if not (are_enough & (np.asarray(usual) > 0.0)).all():
         return band_share
     squares = np.where(ratio <= np.nanquantile(ratio, 1.0 - _SILENT, axis=0), squares, np.nan)
 

@@ -14,13 +14,13 @@ _ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
 
 
 def log_density(squares, variance):
-    """Return log densities of residuals that were observed, (k,), a constant apart."""
-    values = -0.5 * (np.log(variance) + squares / variance)
-    return values[np.isfinite(values)]
+    """Return log densities of residuals, (n * t,), a constant apart, or NaN."""
+    return -0.5 * (np.log(variance) + squares / variance).ravel()
 
 
 def is_gain(gains, least=_LEAST_PLACE_GAIN, errors=_ERRORS_OF_A_GAIN):
     """Return whether gains are enough, nats a row and standard errors, and not of a few rows."""
+    gains = gains[np.isfinite(gains)]
     gains = np.clip(gains, -_MOST_GAIN_OF_A_ROW, _MOST_GAIN_OF_A_ROW)
     error = gains.std() / np.sqrt(max(len(gains), 1))
     return gains.mean() > max(least, errors * error)

@@ -45,7 +45,7 @@ class FarRows:
         before = log_density(np.maximum(self.residuals**2, GRID**2), self.variance)
         off = np.maximum((self.residuals - expected) ** 2, GRID**2)
         after = log_density(off, self.variance * factor)
-        return np.maximum(before - after, 0.0).sum() / self.n_seen
+        return np.nansum(np.maximum(before - after, 0.0)) / self.n_seen
 
 
 @dataclass(frozen=True)
@@ -201,4 +201,4 @@ def with_ratios(process, rows):
     )
     has_gain = is_gain(alone) and is_gain(fewer, 0.0, 1.0)
     cost = 0.0 if rows.far is None else rows.far.cost(process)
-    return process if has_gain and min(alone.mean(), fewer.mean()) > cost else None
+    return process if has_gain and min(np.nanmean(alone), np.nanmean(fewer)) > cost else None

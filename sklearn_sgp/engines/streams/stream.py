@@ -17,7 +17,7 @@ from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_spread_of_levels
 from ..variational.class_regressions import begins_with_regressions
 from .band_places import NO_PLACES, BandPlaces
-from .bands import NO_BANDS, Bands, vouched_share
+from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
 from .inducing import StreamInducing
@@ -421,11 +421,8 @@ class Stream:
         places = places.joined(state.telling(problem.rows), m, fitted, n_jobs)
         if not state.is_established:
             return replace(state, places=places.unjudged())
-        places = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
-        if places.near is None and len(places.sample):
-            share = vouched_share(fitted, places.sample.rows, state.band_share, n_jobs)
-            state = replace(state, band_share=share)
-        return replace(state, places=places)
+        places, share = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
+        return replace(state, places=places, band_share=share)
 
     def _measures_bands(self, fitted, problem):
         """Return whether there is one noise, which is learned; what is given has its own bands."""

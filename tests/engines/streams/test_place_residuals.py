@@ -16,6 +16,7 @@ from stream_helpers import (
 )
 
 from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.engines.streams import band_places
 from sklearn_sgp.engines.streams.place_residuals import FarRows, LeftOutRows, with_ratios
 from sklearn_sgp.predict.stream_residuals import NearResiduals
 
@@ -249,6 +250,55 @@ def test_two_outputs_have_their_own_residuals():
     assert model.log_density(X, y).mean() > before.log_density(X, y).mean() + 0.5
     slopes = model.predict_gradient(X[::100])
     assert np.isfinite(slopes).all()
+
+
+def test_residuals_are_measured_in_the_bands_that_the_sample_bears_out(monkeypatch):
+    """Where these are the same everywhere, and were narrowed by the last rows, in vain.
+
+    The squares near a place were taken in units of narrow bands, and wide ones were multiplied.
+    """
+    predicted = []
+    monkeypatch.setattr(band_places, "is_gain", lambda gains: False)
+    for wider in (1.0, 30.0):
+        monkeypatch.setattr(
+            band_places,
+            "vouched_share",
+            lambda fitted, rows, share, n_jobs, by=wider: (by * np.ones(1), *share[1:]),
+        )
+        model, X, _ = fast_stream()
+        state = model._fitted.state
+        assert state.places.near is None and state.places.residuals is not None
+        assert state.band_share[0] == wider
+        predicted.append(model.predict(X[50:-50], return_std=True)[1])
+    assert 0.5 < np.median(predicted[1] / predicted[0]) < 2.0
+
+
+def test_a_column_that_never_changes_tells_nothing_of_the_others():
+    """What is predicted at a place hung on the others that were asked for, and slopes were NaN."""
+    X = np.linspace(0.0, 20.0, 1000)[:, None]
+    y, X = waves(X), np.column_stack([X, np.full(1000, 0.1)])
+    model = StreamingSGPRegressor(RBF([0.3, 1.0]), n_inducing=30, random_state=0)
+    taught(model, batches(X[::2], y[::2], *range(200, 500, 100)))
+    assert residuals_of(model) is not None
+    X = X[101:141]
+    alone = model.predict(X, return_std=True)
+    together = model.predict(np.append(X, [[5.0, 0.2]], axis=0), return_std=True)
+    assert_allclose(np.array(together)[:, :-1], alone, rtol=1e-9)
+    slopes = model.predict_gradient(X)
+    assert np.isfinite(slopes).all() and np.abs(slopes[:, 0]).max() > 1.0
+
+
+@pytest.mark.parametrize("constant", [0.0, 3.0])
+def test_an_output_that_never_changes_tells_nothing_of_the_other(constant):
+    """Its share of bands is next to 0: variances were 0, and a batch ended in a `ValueError`."""
+    X = np.linspace(0.0, 20.0, 1000)[:, None]
+    y = np.column_stack([waves(X), np.full(1000, constant)])
+    model = StreamingSGPRegressor(RBF(0.3), n_inducing=30, random_state=0)
+    taught(model, batches(X[::2], y[::2], *range(200, 500, 100)))
+    mean, std = model.predict(X[1:-1:2], return_std=True)
+    assert residuals_of(model) is not None and np.isfinite(std).all() and (std > 0.0).all()
+    assert_allclose(mean[:, 1], constant, atol=1e-6)
+    assert np.sqrt(np.mean((mean[:, 0] - y[1:-1:2, 0]) ** 2)) < 0.3
 
 
 def test_single_precision_is_as_good(stream):
