@@ -32,7 +32,7 @@ JUDGING_ROWS = 8192
 # Rows whose prediction is timed where time is limited, and the fewest that are left out then.
 _TIMED_ROWS = 256
 # The fewest that tell of noise, however little time is left. From 256 of 4,000 rows neither its
-# form nor its kernel is known: of ten fits of made tables six had 0.05 to 0.37 nats less than from
+# form nor its kernel is known: of ten fits of made tables five had 0.07 to 0.37 nats less than from
 # 1,024, which take 0.03 s more, and 0.2 s with near rows.
 NOISE_ROWS = 1024
 # Times that the components of each row's mixture are weighed anew for a constant. For a function
