@@ -8,16 +8,20 @@ on with what that returns. Who wants the result of all has the calls made by `an
 def answered(asking):
     """Make the calls that a generator yields, and return what it returns.
 
-    What a call raises is raised where it was asked for.
+    What a call raises is raised where it was asked for, as if it were raised there alone. Contexts
+    that the generator is in are left by the time that this returns, whatever ends it.
     """
+    answer = error = None
     try:
-        call = next(asking)
         while True:
+            call = asking.send(answer) if error is None else asking.throw(error)
+            answer = error = None
             try:
                 answer = call()
-            except BaseException as error:
-                call = asking.throw(error)
-            else:
-                call = asking.send(answer)
+            except BaseException as raised:
+                error = raised
     except StopIteration as end:
         return end.value
+    finally:
+        del error  # its traceback holds this frame
+        asking.close()

@@ -20,7 +20,7 @@ from ..optimize import time_shares
 from ..optimize.choices import Comparison
 from .far_targets import without_far_targets
 from .given_noise import NoiseFit
-from .left_out_errors import rows_within
+from .left_out_errors import NOISE_ROWS, rows_within
 from .log_noise import LARGEST_SAMPLE, learn_log_noise
 from .own_errors import TURNS
 from .row_noise import RowNoise
@@ -109,7 +109,7 @@ class _Effort(NamedTuple):
         predictor, size = fit.learned.predictor, len(fit.problem.rows)
         n_rows, knows_rows = min(LARGEST_SAMPLE, predictor.most_rows), predictor.knows_rows
         is_few = size <= (_FEW_NEAR_ROWS if knows_rows else n_rows)
-        n_rows = rows_within(fit.problem, fit.learned, n_rows, time_shares.TAILS)
+        n_rows = rows_within(fit.problem, fit.learned, n_rows, time_shares.TAILS, NOISE_ROWS)
         if is_few:
             return cls(n_rows, _NOISE_ROUNDS, _GIVEN_NOISE_ITERATIONS, False)
         rounds, iterations = _ROUNDS_OF_MANY, _ITERATIONS_OF_MANY

@@ -1,6 +1,7 @@
 """Fits that are asked for are made by who asked first, one after another."""
 
 import inspect
+import weakref
 from functools import partial
 
 import pytest
@@ -53,3 +54,61 @@ def test_errors_are_raised_where_calls_were_asked_for(error):
     assert answered(asking(error)) == 2
     with pytest.raises(error):
         answered(asking(ZeroDivisionError))
+
+
+def test_an_error_that_was_caught_is_no_context_of_later_ones():
+    """Else what is printed of the later one begins with an error that did no harm."""
+
+    def asking():
+        try:
+            yield partial(int, "no number")
+        except ValueError:
+            pass
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        answered(asking())
+    assert caught.value.__context__ is None
+
+
+def test_answers_do_not_outlive_who_asked_for_them():
+    """A fit of many rows that is given up is gone while the next one is made."""
+
+    class Answer:
+        pass
+
+    def asking():
+        given_up = weakref.ref((yield Answer))
+        return (yield given_up)
+
+    assert answered(asking()) is None
+
+
+def test_contexts_are_left_where_ctrl_c_comes_between_two_calls():
+    """Warnings that a fit of some rows ignores, and shares of the time, are as before at once."""
+    left = []
+
+    class Asking:
+        """A generator that Ctrl-C ends before it goes on."""
+
+        def __init__(self):
+            self.own = self._own()
+
+        def _own(self):
+            try:
+                yield partial(int, "1")
+            finally:
+                left.append("context")
+
+        def send(self, answer):
+            if answer is not None:
+                raise KeyboardInterrupt
+            return self.own.send(answer)
+
+        def close(self):
+            self.own.close()
+
+    asking = Asking()
+    with pytest.raises(KeyboardInterrupt):
+        answered(asking)
+    assert left == ["context"]
