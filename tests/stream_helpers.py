@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from dense import make_parameters
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -17,6 +18,17 @@ from sklearn_sgp.engines.streams.old_posterior import OldPosterior
 from sklearn_sgp.engines.streams.online_bound import ConjugateOnlineBound
 
 # Estimators -------------------------------------------------------------------------------------
+
+# What leaves a stream without a sample of its rows.
+without_sample = pytest.mark.parametrize(
+    "options",
+    [
+        {"optimizer": None},
+        {"noise_variance": 1e-3, "noise_variance_bounds": "fixed"},
+        {"forget_factor": 0.99},
+    ],
+    ids=["nothing learned", "noise given", "rows fade"],
+)
 
 FIXED = ConstantKernel(1.5) * RBF(0.8)
 SCALING = (0.0, 1.0)

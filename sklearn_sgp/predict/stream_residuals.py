@@ -10,7 +10,7 @@ from .._linalg import cholesky, triangular_inverse
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from ..kernels._functionals import SlopeKernel
-from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations
+from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations, powers
 
 # A place counts in full as among the rows where those at one of its sides have this share of what
 # those at the other have. With a fifth and a twentieth four made series (bursts, a chirp) end with
@@ -144,13 +144,6 @@ def root_inverse(near, squared, own):
     K = (1.0 - own) * powers(near, squared)
     np.fill_diagonal(K, 1.0)
     return triangular_inverse(cholesky(K, overwrite=True))
-
-
-def powers(near, squared):
-    """Return numbers that are squared so many times, a new array where it is any."""
-    for _ in range(squared):
-        near = np.square(near)
-    return near
 
 
 def left_of(among, known, n):

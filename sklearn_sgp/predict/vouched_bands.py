@@ -127,8 +127,7 @@ class NearSample:
         """
         weights = self.correlations(X)
         nearness = np.minimum(weights.max(axis=1, keepdims=True) / self.reach, 1.0)
-        for _ in range(self.power):
-            weights = np.square(np.square(weights))
+        weights = powers(weights, 2 * self.power)
         return self.narrowed_by(weights, nearness, variance, narrowed(variance, share, usual))
 
     def narrowed_by(self, weights, nearness, variance, same):
@@ -164,6 +163,13 @@ def correlations(kernel, X, rows):
     share *= inverse[:, None]
     share *= of_rows
     return np.clip(share, 0.0, 1.0, out=share)
+
+
+def powers(near, squared):
+    """Return numbers that are squared so many times, a new array where it is any."""
+    for _ in range(squared):
+        near = np.square(near)
+    return near
 
 
 @dataclass(frozen=True)

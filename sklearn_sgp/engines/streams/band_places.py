@@ -13,11 +13,10 @@ import numpy as np
 from ...data.distinct import same_places
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
-from ...data.scaling import GRID
 from ...predict.stream_residuals import NearResiduals
 from ...predict.vouched_bands import NearSample, narrowed
 from .bands import vouched_share
-from .place_gains import is_gain, log_density
+from .place_gains import is_gain, log_density, squares_of
 from .place_residuals import FarRows, LeftOutRows, best_process, with_ratios
 
 # Rows that are kept for each inducing input, and at most: what they take is no more than what the
@@ -241,7 +240,7 @@ def _left_out(rows, fitted, share, alpha, n_jobs):
     variance = variance + noise_of_each(rows, fitted.noise_variance)
     variance = np.broadcast_to(variance, mean.shape)
     off, usual = rows.targets - mean, share[1]
-    squares = np.maximum(off**2, GRID**2)
+    squares = squares_of(off)
     tells = _of_furthest(squares / variance) <= _MOST_OF_FURTHEST
     variance = narrowed(variance, 1.0, usual, share[2])
     X = np.ascontiguousarray(rows.X, dtype=np.float64)

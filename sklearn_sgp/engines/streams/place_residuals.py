@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...data.scaling import GRID
 from ...predict.stream_residuals import NearResiduals, left_of, root_inverse
-from .place_gains import is_gain, log_density
+from .place_gains import is_gain, log_density, squares_of
 
 # How often the kernel's correlation is squared at most, and the share of a residual's variance that
 # it has for itself.
@@ -42,9 +41,8 @@ class FarRows:
     def cost(self, process):
         """Return what a `NearResiduals` costs them, in nats a row of all."""
         expected, factor = process.at(self.X)
-        before = log_density(np.maximum(self.residuals**2, GRID**2), self.variance)
-        off = np.maximum((self.residuals - expected) ** 2, GRID**2)
-        after = log_density(off, self.variance * factor)
+        before = log_density(squares_of(self.residuals), self.variance)
+        after = log_density(squares_of(self.residuals - expected), self.variance * factor)
         return np.nansum(np.maximum(before - after, 0.0)) / self.n_seen
 
 
@@ -96,7 +94,7 @@ class LeftOutRows:
     @cached_property
     def before(self):
         """Log densities of the rows as the stream predicts them, (n * t,)."""
-        return log_density(np.maximum(self.left**2, GRID**2), self.variance)
+        return log_density(squares_of(self.left), self.variance)
 
     def judged(self, own, pair, gains):
         """Return squares and variances of each without itself, and without its nearest as well.
@@ -117,7 +115,7 @@ class LeftOutRows:
             # what the others expect is the residual less what is left of it
             off = self.left - among * (self.residuals - expected)
             share = left_of(among, 1.0 - 1.0 / precision[:, None], len(self.X))
-            yield np.maximum(off**2, GRID**2), self.variance * share
+            yield squares_of(off), self.variance * share
 
 
 def best_process(rows, known=None):

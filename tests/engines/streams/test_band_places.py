@@ -14,6 +14,7 @@ from stream_helpers import (
     taught,
     with_equal_bands,
     without_residuals,
+    without_sample,
 )
 
 from sklearn_sgp import StreamingSGPRegressor
@@ -235,15 +236,7 @@ def test_few_rows_that_repeat_are_left_out_of_what_is_judged():
     assert len(places.near.X) == len(places.sample) - n_merged
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"optimizer": None},
-        {"noise_variance": 1e-3, "noise_variance_bounds": "fixed"},
-        {"forget_factor": 0.99},
-    ],
-    ids=["nothing learned", "noise given", "rows fade"],
-)
+@without_sample
 def test_where_there_is_no_sample(options):
     model = uneven_stream(**options)[0]
     places = model._fitted.state.places

@@ -13,6 +13,7 @@ from stream_helpers import (
     batches,
     taught,
     without_residuals,
+    without_sample,
 )
 
 from sklearn_sgp import StreamingSGPRegressor
@@ -312,15 +313,7 @@ def test_equal_weights_tell_and_others_do_not():
     assert residuals_of(fast_stream(weight=[0.5, 1.0])[0]) is None
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"optimizer": None},
-        {"noise_variance": 1e-3, "noise_variance_bounds": "fixed"},
-        {"forget_factor": 0.99},
-    ],
-    ids=["nothing learned", "noise given", "rows fade"],
-)
+@without_sample
 def test_where_there_are_none(options):
     assert residuals_of(fast_stream(**options)[0]) is None
 
