@@ -16,6 +16,7 @@ LAYERS = [
     ["_core"],
     [
         "_linalg",
+        "_minimize",
         "_parallel",
         "_sampling",
         "_warnings",

@@ -4,9 +4,9 @@ import time
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._linalg import NotPositiveDefiniteError
+from .._minimize import minimize_lbfgs
 
 # Pairs that L-BFGS remembers: after 60 iterations on 8,192 rows of kin40k with 512 inducing inputs
 # the bound is 75 nats higher with 30 than with scipy's 10, and 130 nats with 60.
@@ -122,11 +122,10 @@ def ascend_lbfgs(
             raise _Finished
 
     try:
-        minimize(
+        minimize_lbfgs(
             negated,
             x0,
             jac=True,
-            method="L-BFGS-B",
             bounds=bounds,
             callback=after_iteration,
             options={

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.preprocessing import PowerTransformer
 
 from .._linalg import NotPositiveDefiniteError
+from .._minimize import minimize_lbfgs
 from .._parallel import single_blas_thread
 from .._sampling import fixed_index
 from .._warnings import warn_caller
@@ -155,7 +155,7 @@ def _sound(make, y):
     low, high = float(y.min()), float(y.max())
     with np.errstate(all="ignore"):
         warp = make(low, high)
-        if warp is None or warp.is_identity:
+        if warp.is_identity:
             return Identity()
         z, ends = warp(values), np.exp(warp.log_slope(np.array([low, high])))
         is_sound = np.isfinite(z).all() and np.abs(z).max() <= LARGEST and z[0] < z[-1]
@@ -166,11 +166,11 @@ def _sound(make, y):
 
 
 def _finite(shape, low, high):
-    """Return the `Warp` of a shape, None where its values or slopes at the ends are not finite."""
+    """Return the `Warp` of a shape, the identity where values or slopes of it are not finite."""
     edges = np.array([low, high])
     z, slopes = shape.value(edges), np.exp(shape.log_slope(edges))
     are_sound = np.isfinite(z).all() and np.isfinite(slopes).all() and z[0] < z[1]
-    return Warp(shape, low, high) if are_sound else None
+    return Warp(shape, low, high) if are_sound else Identity()
 
 
 class _OneOutput:
@@ -396,4 +396,4 @@ def _fitted_shape(t, z, begin):
         slope = (of_value - of_value.mean(axis=0) - standard[:, None] * d_scale) / scale
         return 0.5 * error @ error, error @ slope
 
-    return minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=_BOUNDS).x
+    return minimize_lbfgs(loss, begin, jac=True, bounds=_BOUNDS).x

@@ -45,13 +45,13 @@ def test_size_of_a_factorisation_decides():
 def test_learning_from_all_rows_at_once_keeps_to_one_thread(model, monkeypatch):
     """The exact process of few rows is learned on one thread: two wait for each other."""
     X = np.random.default_rng(0).standard_normal((60, 2))
-    seen, ascend = [], lbfgs.minimize
+    seen, ascend = [], lbfgs.minimize_lbfgs
 
     def noted(*args, **kwargs):
         seen.append(counts())
         return ascend(*args, **kwargs)
 
-    monkeypatch.setattr(lbfgs, "minimize", noted)
+    monkeypatch.setattr(lbfgs, "minimize_lbfgs", noted)
     model.fit(X, np.sin(X[:, 0]))
     assert seen and all(threads == {1} for threads in seen)
     assert counts() == {2}

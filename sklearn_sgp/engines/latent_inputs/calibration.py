@@ -9,9 +9,9 @@ import time
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from ..._minimize import minimize_lbfgs
 from ...data.rows import random_index
 from ...latents.bound import inputs_of, latent_bound
 from ...latents.expectations import chunk_of
@@ -203,4 +203,4 @@ def _most_likely(squares, noise, rest):
         gradient = [np.mean(slope * a * noise), np.mean(slope * b * rest)]
         return 0.5 * np.mean(np.log(variance) + squares / variance), np.array(gradient)
 
-    return np.exp(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=_FACTOR_BOUNDS).x)
+    return np.exp(minimize_lbfgs(loss, np.zeros(2), jac=True, bounds=_FACTOR_BOUNDS).x)

@@ -14,9 +14,9 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp, stdtrit
 
+from ..._minimize import minimize_lbfgs
 from ..._sampling import fixed_index
 from .._row_precision import NoiseUpdate, RowPrecision
 from ._mixtures import of_each
@@ -202,7 +202,7 @@ def best_tails(squares, weight, df, *, learns_df, learns_scale):
     bounds = [LOG_DF if learns_df else (one, one) for one in log_df]
     bounds.append(_LOG_SCALE if learns_scale else (0.0, 0.0))
     if learns_df or learns_scale:
-        start = minimize(loss, start, method="L-BFGS-B", bounds=bounds).x
+        start = minimize_lbfgs(loss, start, bounds=bounds).x
     if learns_df:
         df = 2.0 + np.exp(start[:-1])
     scale = float(np.exp(start[-1])) if learns_scale else 1.0
