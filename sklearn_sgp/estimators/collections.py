@@ -13,6 +13,7 @@ from ..data.inputs import InputFormat, Inputs, column_position
 from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets
+from ..engines.blocks.models import names_with
 from ..likelihoods._names import (
     classification_likelihood,
     needs_row_noise,
@@ -28,8 +29,6 @@ from .steps import scaled_likelihood
 from .validation import warn_of_weights
 
 _BY_ORDER = ("contiguous", "random")
-# Models in blocks whose factors are rows.
-_ROW_MODELS = ["sor", "dtc", "vfe", "fitc", "fic"]
 
 
 def numbers_of(estimator, X, y, sample_weight):
@@ -52,8 +51,9 @@ def numbers_in_blocks(estimator, X, y, sample_weight):
     """Return the `Fit` of a regressor in blocks; see `numbers_of`."""
     X, labels = _split(estimator, X)
     named = chosen_model(estimator)
-    allowed = [*(_ROW_MODELS if labels is None else ()), "pitc", "pic"]
-    if labels is None and named in ("pitc", "pic") and estimator.partition in _BY_ORDER:
+    dense = names_with("full")
+    allowed = [*(names_with("none", "diagonal") if labels is None else ()), *dense]
+    if labels is None and named in dense and estimator.partition in _BY_ORDER:
         raise ValueError(
             "partition must be 'kmeans' or a clusterer for dask collections without blocks, as "
             f"their rows have no order. Got {estimator.partition!r}."

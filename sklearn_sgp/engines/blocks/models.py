@@ -27,8 +27,6 @@ _MODELS = {
 }
 NAMES = set(_MODELS)
 _POWERS = {"fitc", "fic", "pitc"}
-# Each finds the rows that its own are conditioned on.
-_CONDITIONED = ("lma", "vif")
 # What a model of one's own may predict as, and be learned as.
 _CONDITIONALS, _OBJECTIVES = ("sor", "dtc", "fic", "pic"), ("vfe", "fitc", "pitc")
 
@@ -62,6 +60,11 @@ class Specification(NamedTuple):
         return 0.0 if model.residual == "none" else model.alpha
 
 
+def names_with(*residuals):
+    """List the names of models whose factors keep one of these residuals."""
+    return [name for name, (residual, *_) in _MODELS.items() if residual in residuals]
+
+
 def specification(model, alpha):
     """Return the specification of a name, of a model of one's own, or of pairs of one and a weight.
 
@@ -82,7 +85,7 @@ def conditioned_name(model):
     """Return which of "lma" and "vif" a parameter is or mixes, or None."""
     pairs = [(model,)] if isinstance(model, str | BlockModel) else model
     names = [pair[0] for pair in pairs if isinstance(pair, list | tuple) and pair]
-    return next((name for name in _CONDITIONED if name in names), None)
+    return next((name for name in names_with("conditioned") if name in names), None)
 
 
 def _named(model, alpha=1.0):
@@ -122,7 +125,7 @@ def _mixture(pairs, alpha):
             "and a finite weight with one test conditional, with alpha_divergence=1. Got "
             f"{pairs!r}."
         )
-    if set(_CONDITIONED) <= {name for name, _ in shares if isinstance(name, str)}:
+    if set(names_with("conditioned")) <= {name for name, _ in shares if isinstance(name, str)}:
         raise ValueError(
             "A mixture must have one of 'lma' and 'vif' at most, whose blocks are not the same. "
             f"Got both in {pairs!r}: leave out one."
