@@ -7,14 +7,16 @@ as noise in turn with the function, is written with the step that it repeats.
 
 By default, with Gaussian noise, ``AnytimeSGPRegressor().fit`` does this, by `anytime_regressor`:
 
-- ``merge_repeated_rows``, ``InitialiseLikelihood``, ``ScaleTargets``: targets in units of their
-  deviation.
-- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: the block model and its blocks, a start,
-  which is held where rows are too few to learn from.
-- ``Learn()``: `engines.blocks.solver.fit` learns the kernel from groups of near rows, then finds
-  q(u), a `Fitted`. Its state becomes the predictor, `predict.near_rows.NearRows` (for
-  `SVGPRegressor`, without near rows, `predict.inducing`), which says mean and variance of the
-  function; `predict.observations` adds noise and units, for all that a regressor predicts.
+- ``merge_repeated_rows``, ``InitialiseLikelihood``, ``ScaleTargets``: equal rows become one of
+  their weight, targets are in units of their deviation.
+- ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: `engines.blocks.engine.BlockModels` and the
+  plan of its blocks, a start, which is held where rows are too few to learn from.
+- ``Learn()``: the engine's ``fit``. It has `engines.blocks.solver.fit` learn the kernel from groups
+  of near rows, then find q(u), and does so again from another start where columns or directions
+  may explain far more. What comes out is a `Fitted`, with a predictor:
+  `predict.near_rows.NearRows` (for `SVGPRegressor`, without near rows, `predict.inducing`). It says
+  mean and variance of the function; `predict.observations` adds noise and units, for all that a
+  regressor predicts.
 
 With ``likelihood="auto"`` it does this:
 
@@ -147,14 +149,14 @@ def svgp_regressor(estimator, previous, live_elsewhere=False):
     pose = PoseProblem(estimator, previous=previous)
     if mixes_outputs(estimator):
         scale = scale_observed(estimator, likelihood)
-        return Recipe([engine, *scale, pose], [Learn(), MoveMeans()])
+        return Recipe([*scale, engine, pose], [Learn(), MoveMeans()])
     encode = [merge_repeated_rows, InitialiseLikelihood(likelihood), ScaleTargets(estimator)]
     if needs_row_noise(likelihood):  # noise of each row, or a choice among noises
         pose = PoseProblem(estimator, has_row_noise=True, previous=previous)
         learn = _with_row_noise(estimator, likelihood)
     else:
         learn = [LearnBeforeSites(Learn()) if takes_row_noise(likelihood) else Learn()]
-    return Recipe([engine, *encode, pose, hold_few_rows], learn)
+    return Recipe([*encode, engine, pose, hold_few_rows], learn)
 
 
 def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
@@ -230,8 +232,8 @@ def svgp_classifier(estimator, previous, classes):
     encode = EncodeLabels(partial(classification_likelihood, estimator.likelihood), classes)
     pose, anew = (PoseProblem(estimator, previous=one) for one in (previous, None))
     learn = [HoldKernelOfOneClass(), Learn()]
-    weigh = WeighFrequencies([engine, encode, anew, *learn], by_bound=True)
-    return Recipe([engine, encode, pose], [*learn, weigh])
+    weigh = WeighFrequencies([encode, engine, anew, *learn], by_bound=True)
+    return Recipe([encode, engine, pose], [*learn, weigh])
 
 
 def anytime_classifier(estimator, previous, classes, merges):
