@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.rows import random_index
 from ..partitions.blocks import AnyBlocks, Blocks
-from ..partitions.partition import position_of
+from ..partitions.partition import Partition, position_of
 from .compute import computed, each, in_one, resident
 from .rows import PartitionedRows, PartitionPieces, loaded_rows
 
@@ -174,17 +174,17 @@ def _evenly(sizes, count):
     return np.minimum((np.cumsum(sizes) - sizes) * count // sizes.sum(), count - 1)
 
 
-class Renumbered:
+class Renumbered(Partition):
     """A partition that gives the places of blocks among those that have rows, -1 for others.
 
-    ``labels`` are numbers of blocks of the partition that have rows.
+    ``known`` are numbers of blocks of the partition that have rows.
     """
 
-    def __init__(self, partition, labels):
-        self.partition, self.labels, self.scale = partition, labels, partition.scale
+    def __init__(self, partition, known):
+        self.partition, self.known, self.scale = partition, known, partition.scale
 
     def assign(self, X):
-        return position_of(self.partition.assign(X), self.labels)
+        return position_of(self.partition.assign(X), self.known)
 
 
 def regrouped(rows, partition):

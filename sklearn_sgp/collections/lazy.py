@@ -61,9 +61,9 @@ class Question:
     def read(self, X, labels):
         """Return checked `Inputs` of one partition."""
         validate = partial(check_array, dtype=[np.float64, np.float32], input_name="X")
-        if labels is not None:
-            labels = as_labels(np.ravel(np.asarray(labels)))
-        return self.form.of_test_rows(Inputs(X, labels), validate, self.kernel, self.labels)
+        return self.form.of_test_rows(
+            Inputs(X, as_labels(labels)), validate, self.kernel, self.labels
+        )
 
     def answer(self, inputs, y):
         """Return the arrays that the method returns, as a tuple."""

@@ -55,8 +55,7 @@ def checked_part(X, y, weight, labels, n_features, check_y, allows_missing=False
         )
     y = np.empty(0) if not len(X) else check_y(np.asarray(y))
     weight = None if weight is None else _checked_weight(weight)
-    if labels is not None:
-        labels = check_labels(as_labels(np.ravel(np.asarray(labels))), np.size(labels))
+    labels = check_labels(as_labels(labels), np.size(labels))
     for name, part in (("y", y), ("sample_weight", weight), ("blocks", labels)):
         if part is not None and len(part) != len(X):
             raise ValueError(

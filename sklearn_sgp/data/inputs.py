@@ -160,7 +160,7 @@ class InputFormat:
             columns = {k: np.asarray(X[:, k]) for k in self.apart}
             for k in reversed(self.apart):
                 X = without_column(X, k)
-        labels = None if self.block is None else as_labels(columns[self.block])
+        labels = as_labels(columns.get(self.block))
         return Inputs(X, labels, None if self.offset is None else as_offset(columns[self.offset]))
 
     def read(self, X, validate):
@@ -259,9 +259,8 @@ class InputFormat:
             Labels of the blocks of the fitted model.
         """
         validated = self.validated(parts.X, validate)
-        X, labels = self.checked(*validated, kernel), parts.labels
-        if labels is not None:
-            labels = check_labels(labels, len(X), known)
+        X = self.checked(*validated, kernel)
+        labels = check_labels(parts.labels, len(X), known)
         unforeseen = None
         if X is not validated[0] and self.missing.allowed:
             unforeseen = self.missing.unforeseen(validated[0])
@@ -429,7 +428,11 @@ def as_labels(labels):
     """Return labels of blocks, of which whole numbers are integers: others stay as they are.
 
     Tables of lists, or with columns of several types, give arrays of objects, which may be numbers.
+    None, for rows without labels, is returned.
     """
+    if labels is None:
+        return None
+    labels = np.ravel(np.asarray(labels))
     if labels.dtype.kind == "O":
         check_labels_present("block_column", labels)
         if not any(isinstance(label, str) for label in labels):
@@ -448,7 +451,12 @@ def as_labels(labels):
 
 
 def check_labels(labels, n_rows, classes=None):
-    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them."""
+    """Return labels of blocks, (n_rows,), of the kind of ``classes`` if given, or refuse them.
+
+    None, for rows without labels, is returned.
+    """
+    if labels is None:
+        return None
     labels = np.asarray(labels)
     if labels.shape != (n_rows,):
         raise ValueError(

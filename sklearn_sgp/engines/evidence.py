@@ -141,14 +141,14 @@ def _pieces(fitted, rows):
         )
     elif not state.specification.model.dense:
         return list(rows.chunks(CHUNK))
-    elif state.blocks is not None and state.blocks.is_conditioned:
+    elif state.blocks.is_conditioned:
         raise ValueError(
             "X and y must not be given for 'lma' and 'vif': their evidence depends on which "
             "rows come earlier, and they keep their training rows. Leave X and y out."
         )
     else:
-        own = rows.labels if rows.labels is not None else state.partition.assign(rows.X)
-        kept = Blocks(rows, np.unique(own, return_inverse=True)[1])
+        numbers = state.partition.joined_by(rows, state.n_blocks)[1]
+        kept = Blocks(rows, np.unique(numbers, return_inverse=True)[1])
     return [kept(k) for k in range(len(kept))]
 
 

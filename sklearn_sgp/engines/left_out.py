@@ -1,7 +1,5 @@
 """Training rows that are to be predicted from all others, in the order in which they came."""
 
-from dataclasses import replace
-
 import numpy as np
 
 
@@ -73,7 +71,7 @@ def _kept(state):
     groups = blocks.groups if blocks.is_conditioned else blocks
     order = np.argsort(groups.order) if groups.sorted else np.arange(len(groups.rows))
     rows = groups.rows.select(order)
-    return rows if state.labels is None else replace(rows, labels=state.labels[groups.labels])
+    return state.partition.labelled(rows, groups.labels)
 
 
 def _places_among(kept, given):

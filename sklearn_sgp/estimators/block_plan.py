@@ -4,8 +4,8 @@ from ..engines.blocks.models import conditioned_name, specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
 from ..likelihoods._names import REGRESSION, has_log_density, regression_likelihood, takes_row_noise
-from ..partitions.blocks import NeighboursChoice
 from ..partitions.chains import ChainChoice
+from ..partitions.neighbours import NeighboursChoice
 from ..partitions.partition import PartitionChoice
 from .fit import Fit
 from .validation import rows_of_weight

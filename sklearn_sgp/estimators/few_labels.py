@@ -183,10 +183,9 @@ def _places(fit):
 
 def _of_rows(fit, place, kept):
     """Begin a fit of some of the rows, which knows the classes of all, and callbacks of it."""
-    labels = None if fit.labels is None else fit.labels[kept]
     weight = None if fit.weight is None else fit.weight[kept]
     y = fit.targets.classes[place[kept]]
-    begun = Fit.of(Inputs(fit.X[kept], labels), y, weight, fit.is_batch)
+    begun = Fit.of(Inputs(fit.X, fit.labels).select(kept), y, weight, fit.is_batch)
     trace = fit.trace.beside(as_regressions(fit.fitted).parameters)
     return replace(begun, trace=trace, targets=fit.targets)
 
@@ -196,7 +195,6 @@ def _predicted(some, steps, fit, left):
     with warnings.catch_warnings():  # what is to be said is said of all rows
         warnings.simplefilter("ignore")
         some = yield from some.after(steps)
-    labels = None if fit.labels is None else fit.labels[left]
     fitted = some.fitted
     model = Classes(fitted.predictor.ready(), fitted.public_likelihood, some.targets)
-    return np.exp(model.log_probabilities(Inputs(fit.X[left], labels)))
+    return np.exp(model.log_probabilities(Inputs(fit.X, fit.labels).select(left)))

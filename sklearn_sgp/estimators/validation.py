@@ -156,10 +156,8 @@ def _inputs_with(estimator, X, labels, offset, reset):
     names = getattr(estimator, "feature_names_in_", None)
     if reset and names is not None:
         estimator._format = replace(estimator._format, names=tuple(names))
-    if labels is not None:
-        known = None if fitted is None else fitted.state.labels
-        labels = check_labels(labels, len(X), known)
-    return Inputs(X, labels, offset)
+    known = None if fitted is None else fitted.state.labels
+    return Inputs(X, check_labels(labels, len(X), known), offset)
 
 
 def _split_apart(estimator, X, reset, weight):

@@ -22,11 +22,11 @@ class MixedFunctions:
     """Say how mixed latent functions enter a pass; see `IndependentFunctions`.
 
     Sites, derivatives and moments of rows have an entry for each output; q(u) is that of all latent
-    functions together. ``means``, (t,) or None, are added to the outputs' functions.
+    functions together. ``means``, (t,) or 0, are added to the outputs' functions.
     """
 
     mixing: np.ndarray
-    means: np.ndarray | None = None
+    means: object = 0.0
 
     @classmethod
     def of(cls, parameters):
@@ -107,8 +107,7 @@ class MixedFunctions:
         """Return means and variances of the outputs' functions, both (n, t), from those of g."""
         W = self.mixing
         variance = np.einsum("pq,nqr,pr->np", W, covariance, W)
-        mean = mean @ W.T
-        return mean if self.means is None else mean + self.means, variance
+        return mean @ W.T + self.means, variance
 
     def pass_group(self, group, kept, q, likelihood, noise_variance, returns_sites=True):
         """Return the `SitePass` of one group of rows, the target as its sums."""
@@ -166,8 +165,7 @@ class MixedFunctions:
             )
             along = np.einsum("np,nqr,pr->pq", gamma[rows], covariance, W)
             sums.others["mixing"] = g[rows].T @ latent + 2.0 * along
-            if self.means is not None:
-                sums.others["means"] = g[rows].sum(axis=0)
+            sums.others["means"] = g[rows].sum(axis=0)
             yield sums
 
 

@@ -82,7 +82,7 @@ class Parameters:
     @property
     def means(self):
         """Means subtracted from the scaled targets, shape (t,); None where there are none."""
-        return self.values.get("means")
+        return self.values.get("means", 0.0)
 
     @property
     def kernel(self):

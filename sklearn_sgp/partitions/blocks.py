@@ -1,24 +1,20 @@
 """Rows in blocks, and what groups of them are conditioned on.
 
-Rows are independent of other blocks, or conditioned on near rows of earlier groups (VIF), or on
-earlier blocks of a chain (LMA, `chains`). Conditions only ever point to earlier groups, so that
-rows of a later batch change no factor of an earlier one (docs/theory.md, section 12).
+Rows are independent of other blocks, or conditioned on near rows of earlier groups (VIF,
+`neighbours`), or on earlier blocks of a chain (LMA, `chains`). Conditions only ever point to
+earlier groups, so that rows of a later batch change no factor of an earlier one (docs/theory.md,
+section 12).
 """
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from ..data.rows import ConditionedRows, shared
-from .growth import GrowingCells
-from .neighbours import NearestCells, NearGroups, RowsAround, scaled_points
-from .partition import KMeansTree
-
-# Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
-_NEAR_TEST_GROUPS = 2
+from .near_cells import scaled_points
 
 
 class AnyBlocks(ABC):
@@ -33,13 +29,21 @@ class AnyBlocks(ABC):
         Labels of the blocks where they are not numbers from 0.
     is_conditioned : bool
         True if rows are conditioned on rows of earlier blocks.
+    is_kept : bool
+        True if they are here or elsewhere.
     """
 
     block_labels = None
     is_conditioned = False
+    is_kept = True
 
     def __len__(self):
         return len(self.bounds) - 1
+
+    @property
+    def keeps_rows(self):
+        """True if the rows are at hand."""
+        return not self.rows.live_elsewhere
 
     @property
     def largest(self):
@@ -66,6 +70,15 @@ class AnyBlocks(ABC):
     def around(self, cells):
         """Return the rows that test rows of some cells are conditioned on; see `NearCells`."""
         raise NotImplementedError("Blocks of independent rows have none that others need.")
+
+
+class NotKept:
+    """Blocks that nothing needs any more; attributes as those of `AnyBlocks`."""
+
+    is_conditioned = is_kept = keeps_rows = False
+
+
+NOT_KEPT = NotKept()
 
 
 class Blocks(AnyBlocks):
@@ -266,148 +279,6 @@ class ConditionedBlocks(AnyBlocks):
         return ConditionedBlocks(self.groups.owned(), before, self.edges, self.layout, cells)
 
 
-@dataclass(frozen=True)
-class NeighboursChoice:
-    """VIF: small groups in random order, each conditioned on the nearest rows before it.
-
-    Parameters
-    ----------
-    group_size : int
-        Rows of a group, on average.
-    n_jobs : int or None
-        Of searches.
-    """
-
-    n_neighbors: int
-    group_size: int
-    n_jobs: int | None = None
-
-    def make(self, rows, choice, scale, rng):
-        """Return blocks and partition; parameters as those of `ChainChoice.make`."""
-        partition = type(choice)(choice.partition, self.group_size).make(scale)
-        groups = Blocks(rows, partition.fit(rows.X, rng))
-        size = max(1, round(choice.block_size / self.group_size))
-        centres = centres_of(groups, scale)
-        if isinstance(partition, KMeansTree):
-            partition = NearestCells.around(rows.X, centres, scale)
-            centres = partition.centres
-        layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
-        edges = _edges(0, len(groups), size)
-        blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
-        blocks.before = layout.find_before(blocks, rng)
-        return blocks, partition
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """Groups of near rows, each conditioned on the nearest rows of earlier groups.
-
-    Parameters
-    ----------
-    scale : ndarray of shape (d,) or Units
-        Units in which distances are taken.
-    centres : ndarray of shape (n_cells, d)
-        Of the cells of the partition, in these units.
-    n_jobs : int or None
-        Of searches.
-    """
-
-    n_neighbors: int
-    group_size: int
-    scale: object
-    centres: np.ndarray
-    n_jobs: int | None = None
-
-    def find_before(self, blocks, rng):
-        """Find the rows that groups are conditioned on, in a random order."""
-        order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
-        groups = [blocks.members(g) for g in order]
-        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
-        for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
-            before[g] = rows
-        return before
-
-    def find_before_new(self, blocks, known, rng):
-        """Find the rows that new groups are conditioned on, in a random order.
-
-        Groups of a small batch are wide beside the rows that are known. These are searched for by
-        their cells, and near each row of a group. ``known`` are the rows before.
-        """
-        first = len(known.groups)
-        order = first + rng.permutation(len(blocks.groups) - first)
-        groups = known.filled_cells + [blocks.members(g) for g in order]
-        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
-        before = [None] * len(order)
-        earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
-        for g, rows in zip(order, earlier, strict=True):
-            before[g - first] = rows
-        return before
-
-    def near_cells(self, blocks):
-        """Return what finds the rows near the centres of cells."""
-        points = scaled_points(blocks.rows.X, self.scale)
-        count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
-        search = NearGroups(points, blocks.filled_cells, self.n_jobs)
-        return RowsAround(blocks.rows, search, self.centres, count)
-
-    def with_rows(self, blocks, rows, cells, partition, size, rng):
-        """Add rows in new groups that are conditioned on earlier rows.
-
-        Cells that have grown too large are split, and so are those of which rows lie so far from
-        the centre that other rows are nearer to it.
-
-        Parameters
-        ----------
-        rows : Rows
-            Targets scaled as before.
-        cells : ndarray of int, shape (n,)
-            Cells of the partition; new ones have numbers beyond those before.
-        partition : object or None
-            Knows how to split its cells.
-        size : int
-            Rows of a cell, on average, where the layout has no such number.
-
-        Returns
-        -------
-        blocks : ConditionedBlocks
-        partition : object or None
-        """
-        first, touched = len(blocks.groups), np.unique(cells)
-        labels = KMeansTree(self.group_size, self.scale).fit(rows.X, rng)
-        groups = blocks.groups.extended(rows, first + labels)
-        per_block = max(1, int(np.diff(blocks.edges).max()))
-        edges = np.concatenate([blocks.edges, _edges(first, len(groups), per_block)[1:]])
-        cells = np.concatenate([blocks.cells, cells])
-        growing = GrowingCells(partition, cells, groups.rows.X, rng)
-        growing.split_large(touched, self.group_size)
-        search = self.near_cells(ConditionedBlocks(groups, [], edges, self, cells.copy()))
-
-        def near(some):
-            centres = self._centres(growing)[some]
-            return zip(search.at(centres), centres, strict=True)
-
-        growing.split_wide(touched, near, len(blocks.rows), self.scale)
-        layout = replace(self, centres=self._centres(growing))
-        more = ConditionedBlocks(groups, [], edges, layout, cells)
-        more.near_cells = replace(search, centres=layout.centres, found={})
-        more.before = [*blocks.before, *self.find_before_new(more, blocks, rng)]
-        return more, growing.partition
-
-    def _centres(self, growing):
-        """Return the centres of all cells; those of new cells, and of parts, are means of rows."""
-        first, count = len(self.centres), growing.cells.max() + 1
-        changed = np.union1d(growing.changed(), np.arange(first, count))
-        if not len(changed):
-            return self.centres
-        members = growing.members(changed)
-        centres = np.vstack([self.centres, np.zeros((count - first, self.centres.shape[1]))])
-        points = scaled_points(growing.X[np.concatenate(members)], self.scale)
-        sizes = np.array([len(own) for own in members])
-        starts = np.append(0, np.cumsum(sizes)[:-1])
-        centres[changed] = np.add.reduceat(points, starts, axis=0) / sizes[:, None]
-        return centres
-
-
 def are_near(blocks, places, cells):
     """Find the rows that are among those that test rows of their cells are conditioned on.
 
@@ -430,11 +301,6 @@ def are_near(blocks, places, cells):
     for own, test in zip(around, np.split(order, first[1:]), strict=True):
         near[test] = np.isin(held[test], own)
     return near
-
-
-def _edges(first, last, size):
-    """Return where runs of ``size`` groups begin, and their end."""
-    return np.unique(np.append(np.arange(first, last, size), last))
 
 
 def rows_of_cells(by_cell, numbers):

@@ -8,7 +8,7 @@ from ..data.clusters import short_path
 from ..data.rows import Rows
 from .blocks import Blocks, ConditionedBlocks, centres_of, rows_of_cells
 from .growth import GrowingCells
-from .neighbours import NearCells, scaled_points
+from .near_cells import NearCells, scaled_points
 from .partition import OrderedPartition
 from .search import nearest_rows
 
@@ -98,7 +98,7 @@ class Chain:
             np.union1d(rows[rows < n_before], more.rows_of_cells(layout.before(cell)))
             for cell, rows in zip(known, own, strict=True)
         ]
-        if partition is not None:
+        if partition.by_inputs:
             X, new = more.rows.X, [rows[rows >= n_before] for rows in own]
             pairs = zip(added, new, strict=True)
             added = [_near_rows(X, before, rows, partition.scale) for before, rows in pairs]

@@ -16,8 +16,8 @@ class GrowingCells:
 
     Parameters
     ----------
-    partition : object or None
-        Splits its cells; see partitions/partition.py. None leaves them as they are.
+    partition : Partition
+        Splits its cells, where it is made from inputs.
     cells : ndarray of int, shape (n,)
         Of all rows; changed in place.
 
@@ -80,7 +80,7 @@ class GrowingCells:
 
     def _split(self, k, own, size):
         X = self.X[own]
-        if self.partition is None or (X == X[0]).all():
+        if not self.partition.by_inputs or (X == X[0]).all():
             return
         self.partition, labels = self.partition.split(k, X, size, self.rng)
         new = np.unique(labels)

@@ -1,13 +1,12 @@
 """Partitions: which block a row belongs to, made from inputs or given as labels.
 
-Every partition has ``fit(X, rng)``, which returns the block of each row, and ``assign(X)``. Blocks
-are numbered from 0; -1 stands for no block at all. For later rows, ``joined_by(X)`` returns the
-partition and the block of each row, and ``split(k, X, size, rng)`` a partition in which block k,
-grown too large, is several. Both leave the partition itself as it was.
+Those made from inputs have ``fit(X, rng)``, which returns the block of each row, ``assign(X)``, and
+``split(k, X, size, rng)``, a partition in which block k, grown too large, is several. The latter
+leaves the partition itself as it was. Blocks are numbered from 0; -1 stands for no block at all.
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
@@ -24,12 +23,63 @@ _TREE_ITERATIONS = 10
 _ASSIGN_ROWS = 1 << 16
 
 
-class FixedPartition:
-    """Base of partitions whose blocks stay where they are when later rows come."""
+class Partition:
+    """Base of partitions: what models ask of them, by `Inputs` or `Rows`.
 
-    def joined_by(self, X):
-        """Assign the blocks of later rows."""
-        return self, self.assign(X)
+    Attributes
+    ----------
+    labels : ndarray or None
+        The user's labels of the blocks, in their order.
+    by_inputs : bool
+        Whether inputs say which block a row is of.
+    """
+
+    labels, by_inputs = None, True
+
+    def number(self, inputs):
+        """Return the number of the block of each row, -1 for none."""
+        return self.assign(inputs.X)
+
+    def joined_by(self, rows, n_blocks):
+        """Return the partition and the blocks of later rows, where there are so many blocks."""
+        return self, self.number(rows)
+
+    def labelled(self, rows, numbers):
+        """Return rows of these blocks with what says that they are."""
+        return rows
+
+
+@dataclass(frozen=True)
+class GivenBlocks(Partition):
+    """Blocks that the user has labelled."""
+
+    labels: np.ndarray
+    by_inputs = False
+
+    def number(self, inputs):
+        """Return the number of the block of each row, -1 for a label that is not known."""
+        return position_of(inputs.labels, self.labels)
+
+    def joined_by(self, rows, n_blocks):
+        """Return the partition with labels that are new, and the blocks of later rows."""
+        labels = np.concatenate([self.labels, np.setdiff1d(rows.labels, self.labels)])
+        return GivenBlocks(labels), position_of(rows.labels, labels)
+
+    def labelled(self, rows, numbers):
+        """Return rows with their labels."""
+        return replace(rows, labels=self.labels[numbers])
+
+
+@dataclass(frozen=True)
+class IndependentRows(Partition):
+    """Runs of successive rows, so many, which say nothing of other rows."""
+
+    size: int
+    by_inputs = False
+
+    def joined_by(self, rows, n_blocks):
+        """Return the partition and new blocks for later rows."""
+        return self, n_blocks + np.arange(len(rows)) // self.size
 
 
 def numbers_of_parts(k, n_blocks, n_parts):
@@ -37,7 +87,7 @@ def numbers_of_parts(k, n_blocks, n_parts):
     return np.append(k, n_blocks + np.arange(n_parts - 1))
 
 
-class KMeansTree(FixedPartition):
+class KMeansTree(Partition):
     """k-means of k-means, until no block is too large.
 
     One k-means with thousands of centres would cost more than the fits in its blocks. A tree with
@@ -179,7 +229,7 @@ class KMeansTree(FixedPartition):
         return whole, numbers[labels]
 
 
-class OrderedPartition(FixedPartition):
+class OrderedPartition(Partition):
     """Runs of successive rows, or of rows in random order; a test row goes to the nearest block.
 
     The nearest by the distance from the blocks' means, in ``X / scale``.
@@ -220,7 +270,7 @@ class OrderedPartition(FixedPartition):
         return whole, numbers[labels]
 
 
-class ClustererPartition:
+class ClustererPartition(Partition):
     """A clusterer of the user's that has ``predict``, fitted to the scaled inputs."""
 
     def __init__(self, clusterer, scale):
@@ -243,9 +293,9 @@ class ClustererPartition:
         with single_blas_thread():
             return np.asarray(self.clusterer.predict(self._scaled(X)))
 
-    def joined_by(self, X):
+    def joined_by(self, rows, n_blocks):
         """Assign rows to blocks; labels new to the clusterer begin new blocks."""
-        labels = self._predicted(X)
+        labels = self._predicted(rows.X)
         whole = copy.copy(self)
         whole.classes = np.concatenate([self.classes, np.setdiff1d(labels, self.classes)])
         whole.n_blocks = len(whole.classes)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._parallel import resolved_jobs, single_openmp_thread
-from .neighbours import scaled_points
+from .near_cells import scaled_points
 
 # So many distances are computed at once, by one product. 62 places among 1,257 rows of 64 columns
 # take 1 ms so; scikit-learn's threads wait for each other, and take 3 to 40 ms of processor time.

@@ -313,8 +313,7 @@ class PosteriorDisplay:
             columns = [Numbers()] * (0 if places is None else places.shape[1])
         part = drawn_part(feature, places, columns, names)
         shown = part.of(columns)
-        labels = part.names(names)
-        labels = [f"x{k}" for k in range(len(shown))] if labels is None else list(labels)
+        labels = checked_names(part.names(names), len(shown), "x{}", "feature_names")
         grid = input_grid(part.of(places), grid_resolution, shown, labels)
         kind = "observations" if include_noise else "the function"
         posterior = posterior_on_grid(

@@ -21,15 +21,12 @@ class InducingPoints:
         One of gp/posterior.py.
     alpha : float
         Each training row has a factor ``N(y; E[f | u], noise + alpha var[f | u])``.
-    blocks : NearRows or None
-        What dense blocks say of their training rows, where the model has such blocks.
     """
 
     posterior: Posterior
     noise_variance: object
     conditional: type = ExactConditional
     alpha: float = 0.0
-    blocks: NearRows | None = None
     most_rows, knows_rows = 200_000, False
 
     @property
@@ -76,8 +73,6 @@ class InducingPoints:
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; with ``alpha`` a row also says of its residual."""
-        if self.blocks is not None:
-            return self.blocks.moments(rows, n_jobs)
         mean, variance = self.moments(rows, n_jobs)
         if self.alpha == 0.0:
             return mean, variance
@@ -111,13 +106,11 @@ class InducingPoints:
 
     def drawn(self, n_rows, size, rng):
         """Draw places of training rows; see `Predictor`."""
-        if self.blocks is not None:
-            return self.blocks.drawn(n_rows, size, rng)
         return random_index(n_rows, size, rng)
 
     def separated(self):
         """Leave out what only training rows need; see `Predictor`."""
-        return replace(self, blocks=None), None
+        return self, None
 
     def ready(self):
         """Return the predictor itself: it needs no cache."""
@@ -125,10 +118,37 @@ class InducingPoints:
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""
-        blocks = None if self.blocks is None else self.blocks.without_caches()
-        return replace(self, posterior=self.posterior.without_caches(), blocks=blocks)
+        return replace(self, posterior=self.posterior.without_caches())
 
     def with_posterior(self, posterior):
         """Replace q(u)."""
-        blocks = None if self.blocks is None else self.blocks.with_posterior(posterior)
-        return replace(self, posterior=posterior, blocks=blocks)
+        return replace(self, posterior=posterior)
+
+
+@dataclass(frozen=True)
+class OfBlocks(InducingPoints):
+    """Predicts as `InducingPoints`, but training rows from those of their own block."""
+
+    near: NearRows = None
+
+    def training_moments(self, rows, places=None, n_jobs=None):
+        """Return the moments at training rows; see `Predictor`."""
+        return self.near.moments(rows, n_jobs)
+
+    def drawn(self, n_rows, size, rng):
+        """Draw places of training rows; see `Predictor`."""
+        return self.near.drawn(n_rows, size, rng)
+
+    def separated(self):
+        """Leave out the near rows, which only training rows need; see `Predictor`."""
+        told = self.posterior, self.noise_variance, self.conditional, self.alpha
+        return InducingPoints(*told), None
+
+    def without_caches(self):
+        """Return the same with nothing that can be computed again, as it is saved."""
+        return replace(super().without_caches(), near=self.near.without_caches())
+
+    def with_posterior(self, posterior):
+        """Replace q(u)."""
+        near = self.near.with_posterior(posterior)
+        return replace(super().with_posterior(posterior), near=near)

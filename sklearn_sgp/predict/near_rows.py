@@ -1,7 +1,7 @@
 """The test conditional p(f | u, y_B): what near rows, such as a block, add to what u says.
 
 Mean and variance at each row are `_mean_variance`, with the weights of the cells that a row lies
-between (`partitions.neighbours.CellWeights`). Covariances of rows of different cells are added by
+between (`partitions.near_cells.CellWeights`). Covariances of rows of different cells are added by
 `joint_across_cells`, drawn functions by `near_functions`.
 """
 
@@ -15,13 +15,14 @@ from .._core._cells import condition
 from .._core._memory import empty
 from .._linalg import copy_of, product
 from .._parallel import blas_threads_for, group_bounds, map_groups, resolved_jobs, shares_memory
+from ..data.inputs import Inputs
 from ..factors.cells import Cells, ClassCell, FactorCache
 from ..gp.functionals import of_functional
 from ..gp.posterior import Posterior, without_own
 from ..kernels import Groups
-from ..partitions.blocks import AnyBlocks, are_near
-from ..partitions.neighbours import CellWeights, NearestCells
-from ..partitions.partition import position_of
+from ..partitions.blocks import NOT_KEPT, AnyBlocks, are_near
+from ..partitions.near_cells import CellWeights, NearestCells
+from ..partitions.partition import GivenBlocks, Partition, position_of
 from .base import share_left
 from .joint_across_cells import BetweenCells, CellErrors
 from .near_classes import roots_of_classes
@@ -30,7 +31,7 @@ from .near_functions import NearFunctions
 
 # Test rows that are predicted together.
 _CHUNK = 1024
-# Tasks of a prediction, about, where so many blocks are hit.
+# Tasks of a prediction, about, where so many cells are hit.
 _TASKS = 32
 # Memory for factorised cells that were predicted in.
 CACHE_BYTES = 256 << 20
@@ -94,10 +95,8 @@ class NearRows:
 
     Parameters
     ----------
-    partition : object or None
-        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
-    labels : ndarray or None
-        The labels of the blocks, in their order, where each row has one.
+    partition : Partition
+        Assigns rows to blocks; see partitions/partition.py and near_cells.py.
     cache : FactorCache
         Factorised cells of this posterior and these blocks.
     own : _OwnMoments
@@ -107,8 +106,7 @@ class NearRows:
     posterior: Posterior
     noise_variance: object
     blocks: AnyBlocks
-    partition: object = None
-    labels: np.ndarray | None = None
+    partition: Partition
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
     own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
     most_rows = 8192  # 10,000 rows take 1 s, a quarter of a default fit
@@ -117,7 +115,7 @@ class NearRows:
     @property
     def has_functions(self):
         """True if draws of functions have the right distribution: not across blocks of PIC."""
-        return self.blocks is not None and self.blocks.is_conditioned and self.labels is None
+        return self.blocks.is_conditioned and self.partition.by_inputs
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
@@ -126,12 +124,12 @@ class NearRows:
 
     def mean_at(self, X):
         """Return means at inputs, where rows have no labels."""
-        weights = self._weights_at(X)
+        weights = self.weights(Inputs(X))
         return weights.sums(self.conditional(None).mean(weights.inputs(X), weights.cell))
 
     def each_cell(self, X):
         """Yield test rows of cells, what the cell counts, numbers of near rows, and the `Cell`."""
-        conditional, weights = self.conditional(None), self._weights_at(X)
+        conditional, weights = self.conditional(None), self.weights(Inputs(X))
         order, numbers, first = _places(weights.cell)
         for g, (k, near) in enumerate(zip(numbers, self.blocks.near(numbers), strict=True)):
             entries = order[first[g] : first[g + 1]]
@@ -142,22 +140,13 @@ class NearRows:
 
     def number(self, inputs):
         """Return the number of the block of each row, -1 for none."""
-        if self.labels is not None:
-            return position_of(inputs.labels, self.labels)
-        if self.partition is None:
-            return np.full(len(inputs.X), -1)
-        return self.partition.assign(inputs.X)
+        return self.partition.number(inputs)
 
     def weights(self, inputs):
         """Return the cells that count for each row: `CellWeights`."""
-        if self.labels is None and self.partition is not None:
-            return self._weights_at(inputs.X)
-        return CellWeights.of_one(self.number(inputs))
-
-    def _weights_at(self, X):
         if isinstance(self.partition, NearestCells):
-            return self.partition.weights(X)
-        return CellWeights.of_one(self.partition.assign(X))
+            return self.partition.weights(inputs.X)
+        return CellWeights.of_one(self.number(inputs))
 
     def conditional(self, n_jobs):
         around = self.blocks.near_cells.around
@@ -218,9 +207,9 @@ class NearRows:
 
     def drawn(self, n_rows, size, rng):
         """Draw places of about so many training rows, in whole cells: each is factorised once."""
-        if self.partition is None or not self.blocks.is_conditioned:
+        if not self.has_functions:
             return self.blocks.drawn(size, rng)
-        order, first = self.own.in_cells(lambda: self.partition.assign(self.blocks.rows.X))
+        order, first = self.own.in_cells(lambda: self.number(self.blocks.rows))
         chosen = rng.permutation(len(first) - 1)
         count = np.searchsorted(np.cumsum(np.diff(first)[chosen]), size) + 1
         held = np.concatenate([order[first[k] : first[k + 1]] for k in chosen[:count]])
@@ -234,11 +223,11 @@ class NearRows:
         """Separate the predictor from the blocks, if a test row needs those of its own alone."""
         if self.blocks.is_conditioned:
             return self, None
-        return replace(self, blocks=None), self.blocks
+        return replace(self, blocks=NOT_KEPT), self.blocks
 
     def with_blocks(self, blocks, labels):
         """Return the predictor of test rows that are labelled by some blocks, and of others."""
-        return NearRows(self.posterior, self.noise_variance, blocks, labels=labels)
+        return NearRows(self.posterior, self.noise_variance, blocks, GivenBlocks(labels))
 
     def with_posterior(self, posterior):
         """Replace q(u)."""
@@ -252,20 +241,20 @@ class NearRows:
 
 
 class LocalConditional:
-    """p(f | u, y_B) for the rows near a test row: those of its block, or others (PIC, LMA, VIF).
+    """p(f | u, y_B) for the rows B near the cell of a test row, such as its block (PIC, LMA, VIF).
 
-    The methods are those of `gp.posterior.ExactConditional`, with the numbers of the blocks that
-    the rows belong to, -1 for none.
+    The methods are those of `gp.posterior.ExactConditional`, with the number of the cell of each
+    test row, (n,), -1 for none.
 
     Parameters
     ----------
     posterior : Posterior
         With an H for each noise variance.
     around : callable
-        ``around(numbers)``: the `Rows` that test rows of some blocks are conditioned on, and the
-        positions of each block's among them; see `NearCells.around`.
+        ``around(numbers)``: the `Rows` that test rows of some cells are conditioned on, and the
+        positions of each cell's among them; see `NearCells.around`.
     cache : FactorCache or None
-        Of this posterior and these blocks.
+        Of this posterior and these cells.
     """
 
     def __init__(self, posterior, noise_variance, around, n_jobs=None, cache=None):
@@ -273,33 +262,33 @@ class LocalConditional:
         self.around, self.n_jobs = around, n_jobs
         self.cache = FactorCache(0) if cache is None else cache
 
-    def mean(self, X, blocks):
-        """Compute means alone, without any variance: linear in the rows of a block."""
+    def mean(self, X, cell):
+        """Compute means alone, without any variance: linear in the rows near a cell."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
-        for index, (result,) in self._mapped(_mean, X, blocks):
+        for index, (result,) in self._mapped(_mean, X, cell):
             mean[index] = result
         return mean
 
-    def mean_variance(self, X, blocks, seen=None):
+    def mean_variance(self, X, cell, seen=None):
         """Compute means and variances; of a functional by q(u) as that is seen."""
         mean = np.empty((len(X), self.posterior.h.shape[1]))
         variance = np.empty((len(X), len(self.posterior.H)))
         function = _mean_variance if seen is None else partial(_seen_mean_variance, seen)
-        for index, result in self._mapped(function, X, blocks):
+        for index, result in self._mapped(function, X, cell):
             mean[index], variance[index] = result
         return mean, variance
 
-    def _mapped(self, function, X, blocks):
+    def _mapped(self, function, X, cell):
         """Return pairs of the test rows of each task, and what a function returns there.
 
-        A task is one block, or a few where there are many; for workers that get a copy of the
-        posterior it is a group of them. Tasks come first whose blocks are factorised: had these to
+        A task is one cell, or a few where there are many; for workers that get a copy of the
+        posterior it is a group of them. Tasks come first whose cells are factorised: had these to
         wait, others would have taken their places in the cache by then.
         """
-        if len(blocks) == 1:  # what follows takes half as long again as such a prediction
-            cells = self._cells(X, slice(None), blocks, _ONE_ROW)
+        if len(cell) == 1:  # what follows takes half as long again as such a prediction
+            cells = self._cells(X, slice(None), cell, _ONE_ROW)
             return [(slice(None), _each_part(function, self.posterior, cells))]
-        order, numbers, first = _places(blocks)
+        order, numbers, first = _places(cell)
         step = max(1, len(numbers) // _TASKS)
         bounds = [(lo, min(lo + step, len(numbers))) for lo in range(0, len(numbers), step)]
         if not shares_memory():
@@ -315,21 +304,21 @@ class LocalConditional:
         return zip(index, map_groups(_each_part, tasks, n_jobs), strict=True)
 
     def _cells(self, X, index, numbers, bounds):
-        """Return `Cells` of some blocks, with the test rows in each."""
+        """Return `Cells` of some numbers, with the test rows in each."""
         # in another process nobody comes back to what one task has factorised
         cache = self.cache if shares_memory() else FactorCache(0)
         return Cells.around(X[index], bounds, numbers, self.around, self.noise_variance, cache)
 
-    def mean_covariance(self, X, blocks, between=None):
+    def mean_covariance(self, X, cell, between=None):
         """Compute joint moments.
 
-        Rows of one block are correlated as its data say. Rows of different blocks meet through u
+        Rows of one cell are correlated as its data say. Rows of different cells meet through u
         alone, as PIC has it, or as ``between`` says, a `BetweenCells`.
         """
         (m, t), q = self.posterior.h.shape, len(self.posterior.H)
         mean, roots, errors = np.empty((len(X), t)), np.empty((q, len(X), m)), []
         residual = [np.zeros((len(X), len(X))) for _ in range(q)]
-        order, numbers, first = _places(blocks)
+        order, numbers, first = _places(cell)
         near = between.near(numbers) if between else [None] * len(numbers)
         for g, k in enumerate(numbers):
             index = order[first[g] : first[g + 1]]
@@ -348,7 +337,7 @@ class LocalConditional:
         return mean, np.stack([u + own for u, own in zip(through_u, residual, strict=True)], axis=2)
 
     def _within(self, X, a, parts):
-        """Compute covariances that rows of one block have besides u, for each H."""
+        """Compute covariances that rows of one cell have besides u, for each H."""
         K, own = self.posterior.prior.kernel.gram(X), []
         K -= product(a, a, trans_b=True)
         for _, roots, _ in parts:
@@ -360,10 +349,10 @@ class LocalConditional:
         return own
 
 
-def _places(blocks):
-    """Return test rows in order of their blocks, the blocks that are hit, and where each begins."""
-    order = np.argsort(blocks, kind="stable")
-    numbers, first = np.unique(blocks[order], return_index=True)
+def _places(cell):
+    """Return test rows in order of their cells, the cells that are hit, and where each begins."""
+    order = np.argsort(cell, kind="stable")
+    numbers, first = np.unique(cell[order], return_index=True)
     return order, numbers, np.append(first, len(order))
 
 

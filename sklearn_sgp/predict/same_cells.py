@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..gp.posterior import Posterior
-from ..partitions.neighbours import RowsAround
+from ..partitions.near_cells import RowsAround
 from .near_rows import CACHE_BYTES, LocalConditional, NearRows
 from .rescaled import Rescaled
 
@@ -58,7 +58,7 @@ def _have_same_cells(one, other):
     n_bytes = 8 * len(cells.centres) * cells.count * (cells.count + len(prior.Z))
     return (
         n_bytes > CACHE_BYTES
-        and one.partition is not None
+        and one.partition.by_inputs
         and len(one.posterior.H) == 1
         and not rows.of_classes
         and np.ndim(one.noise_variance) == np.ndim(other.noise_variance) == 0

@@ -82,7 +82,7 @@ def test_only_models_of_whole_blocks_keep_their_rows(toy, model):
     assert keeps_nothing(ours, X, y)
     half = clone(ours).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
     assert keeps_nothing(half, X, y)
-    assert fitted(fixed("pitc").fit(X, y)).state.blocks is not None
+    assert fitted(fixed("pitc").fit(X, y)).state.blocks.is_kept
 
 
 def keeps_nothing(model, X, y):

@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.clusters import short_path
+from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.partitions import chains, neighbours, search
-from sklearn_sgp.partitions.blocks import NeighboursChoice
+from sklearn_sgp.partitions import chains, near_cells, search
 from sklearn_sgp.partitions.chains import Chain, ChainChoice
-from sklearn_sgp.partitions.neighbours import NearGroups
+from sklearn_sgp.partitions.near_cells import GroupSearch
+from sklearn_sgp.partitions.neighbours import NeighboursChoice
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 from sklearn_sgp.partitions.search import nearest_in_table, nearest_rows
 
@@ -36,7 +37,7 @@ def test_earlier_rows_are_near_and_come_before(rng, n_columns, count):
     """Every group has as many as there are, little further away than the very nearest ones."""
     points = rng.standard_normal((1200, n_columns))
     groups, ways, least = leaves(points, rng), 0.0, 0.0
-    found = NearGroups(points, groups).earlier(count)
+    found = GroupSearch(points, groups).earlier(count)
     every = nearest_earlier(points, groups, count)
     for group, (earlier, expected), before in zip(groups, every, found, strict=True):
         assert len(before) == len(expected) and np.isin(before, earlier).all()
@@ -52,7 +53,7 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
     """Few rows in the nearest groups make the search go on."""
     points = rng.standard_normal((sum(sizes), 2))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    found = NearGroups(points, groups).earlier(50)
+    found = GroupSearch(points, groups).earlier(50)
     for (_, expected), before in zip(nearest_earlier(points, groups, 50), found, strict=True):
         assert len(before) == len(expected)
 
@@ -62,9 +63,9 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""
     points = rng.standard_normal((sum(sizes), 3))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    near = NearGroups(points, groups)
+    near = GroupSearch(points, groups)
     expected = [*near.earlier(12), *near.around(points[:9], 40)]
-    monkeypatch.setattr(neighbours, "_FEW_GROUPS", 0)
+    monkeypatch.setattr(near_cells, "_FEW_GROUPS", 0)
     found = [*near.earlier(12), *near.around(points[:9], 40)]
     for some, other in zip(found, expected, strict=True):
         assert_array_equal(some, other)
@@ -73,7 +74,7 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
 def test_rows_around_a_place(rng):
     """Where the nearest groups hold all rows, the rows around a place are the very nearest."""
     points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
-    found = NearGroups(points, np.array_split(np.arange(50), 10)).around(places, 7)
+    found = GroupSearch(points, np.array_split(np.arange(50), 10)).around(places, 7)
     away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
     assert_array_equal(found, np.sort(np.argsort(away, axis=1)[:, :7], axis=1))
 
@@ -296,7 +297,7 @@ def test_a_row_is_of_the_cell_with_the_nearest_centre(rng):
     )
     away = ((X_new[:, None] - partition.centres) ** 2).sum(axis=2)
     assert_array_equal(partition.assign(X_new), away.argmin(axis=1))
-    same, cells = partition.joined_by(X_new)
+    same, cells = partition.joined_by(Inputs(X_new), 0)
     assert same is partition
     assert_array_equal(cells, away.argmin(axis=1))
 
@@ -317,7 +318,7 @@ def test_centres_of_cells_move_where_there_is_time(rng, monkeypatch):
     """From the means of groups towards those of the rows that they are nearest to."""
     rows, choice = rows_of(rng), PartitionChoice("kmeans", 30)
     partition = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())[1]
-    monkeypatch.setattr(neighbours, "_MOST_PRODUCTS", 0)
+    monkeypatch.setattr(near_cells, "_MOST_PRODUCTS", 0)
     blocks, stayed = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())
     means = [rows.X[blocks.members(g)].mean(axis=0) for g in range(len(blocks.groups))]
     assert_allclose(stayed.centres, means)
@@ -338,7 +339,7 @@ def test_workers_do_not_change_near_rows(rng):
     """Places that are searched for by two threads have the rows that one finds."""
     points, places = rng.standard_normal((3000, 3)), rng.standard_normal((500, 3))
     groups = np.array_split(rng.permutation(3000), 150)
-    one, two = (NearGroups(points, groups, n_jobs) for n_jobs in (1, 2))
+    one, two = (GroupSearch(points, groups, n_jobs) for n_jobs in (1, 2))
     for found, expected in zip(two.around(places, 40), one.around(places, 40), strict=True):
         assert_array_equal(found, expected)
     for found, expected in zip(two.earlier(40), one.earlier(40), strict=True):
@@ -348,11 +349,11 @@ def test_workers_do_not_change_near_rows(rng):
 @pytest.mark.parametrize("column", [None, 1])
 def test_shares_of_pieces_are_those_of_all(rng, monkeypatch, column):
     """Rows have the same cells, weights and slopes, however many are looked at together."""
-    cells = neighbours.NearestCells(rng.standard_normal((9, 3)), np.array([1.0, 2.0, 0.5]))
+    cells = near_cells.NearestCells(rng.standard_normal((9, 3)), np.array([1.0, 2.0, 0.5]))
     X = rng.standard_normal((53, 3))
     whole = cells.weights(X, column)
     assert whole.n_further
-    monkeypatch.setattr(neighbours, "_ASSIGN_ROWS", 8)
+    monkeypatch.setattr(near_cells, "_ASSIGN_ROWS", 8)
     pieces = cells.weights(X, column)
     for name in ("row", "cell", "weight", "slope"):
         assert_array_equal(getattr(pieces, name), getattr(whole, name))

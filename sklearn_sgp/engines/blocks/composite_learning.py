@@ -31,8 +31,8 @@ from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
 from .coverage import check_coverage
+from .group_draws import GROUP_SIZE, NEIGHBORS, GroupDraws
 from .hyperparameters import lbfgs_options
-from .near_groups import GROUP_SIZE, NEIGHBORS, GroupDraws
 from .pace import LEAST_GROUPS, Ahead, seconds_of_group
 from .trials import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
 from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds

@@ -22,7 +22,7 @@ from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...partitions.search import nearest_in_table
-from .near_groups import GroupDraws
+from .group_draws import GroupDraws
 from .pace import LEAST_GROUPS, seconds_of_group
 
 # Rows whose nearest rows are looked at, as many where time is over, and how many of these.

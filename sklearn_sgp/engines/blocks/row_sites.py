@@ -19,10 +19,10 @@ from ...objectives.expectation_propagation import LEAST_PRECISION, Observed, Sit
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks
-from ...partitions.neighbours import NearGroups
+from ...partitions.near_cells import GroupSearch
 from ...partitions.partition import KMeansTree
 from ...partitions.sampling import LARGEST_WHOLE
-from .near_groups import GROUP_SIZE
+from .group_draws import GROUP_SIZE
 
 # Rows around a group of which the sites are found, those of the group among them.
 _AROUND = 300
@@ -168,7 +168,7 @@ class _Near:
             other = Blocks(known, KMeansTree(GROUP_SIZE, scale).fit(known.X, rng))
             searched = groups + [n + other.members(g) for g in range(len(other))]
             points = np.vstack([points, np.asarray(known.X, dtype=np.float64) / scale])
-        near = NearGroups(points, searched, n_jobs).around(centres, min(_AROUND, len(points)))
+        near = GroupSearch(points, searched, n_jobs).around(centres, min(_AROUND, len(points)))
         around = [np.setdiff1d(rows, own) for rows, own in zip(near, groups, strict=True)]
         return cls(rows, known, groups, around)
 

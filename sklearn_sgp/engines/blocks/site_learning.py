@@ -20,8 +20,8 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
+from .group_draws import GroupDraws
 from .hyperparameters import lbfgs_options
-from .near_groups import GroupDraws
 from .pace import LEAST_GROUPS
 from .trials import best_start, task_of, with_variational_start
 from .ways import learn_in_rounds

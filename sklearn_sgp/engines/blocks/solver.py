@@ -22,8 +22,8 @@ from ...gp.posterior import Posterior
 from ...kernels._length_scales import input_scales, nearness_scales
 from ...kernels.categories._units import largest_change, units_of
 from ...optimize.budget import Budget
-from ...partitions.blocks import Blocks
-from ...partitions.partition import LARGEST_SHARE, position_of
+from ...partitions.blocks import NOT_KEPT, Blocks
+from ...partitions.partition import LARGEST_SHARE, GivenBlocks, IndependentRows
 from ..ascent import Run
 from ..base import Fitted
 from ..fingerprints import fingerprint
@@ -73,12 +73,11 @@ def fit(problem, plan, previous=None):
         seed = previous.state.progress.seed
     else:
         previous, seed = None, int(problem.rng.randint(2**31))
-    if previous is not None and previous.state.blocks is not None:
-        state = previous.state
-        blocks, partition, labels = state.blocks, state.partition, state.labels
+    if previous is not None and previous.state.blocks.is_kept:
+        blocks, partition = previous.state.blocks, previous.state.partition
     else:
         made = _blocks_again(problem, parameters) or _make_blocks(problem, plan, parameters, seed)
-        blocks, partition, labels = made
+        blocks, partition = made
     with single_blas_thread():
         final = final_posterior(problem, plan, learned, blocks, budget, previous)
     state = BlockState(
@@ -86,7 +85,6 @@ def fit(problem, plan, previous=None):
         final.constant,
         _kept(blocks, plan),
         partition,
-        labels,
         max(plan.block_size, plan.partition.block_size),
         replace(final.progress, seed=seed, mark=mark),
     )
@@ -108,11 +106,11 @@ def fit(problem, plan, previous=None):
 
 
 def _kept(blocks, plan):
-    """Return the blocks that predictions or later batches need, or None."""
+    """Return the blocks that predictions or later batches need, if any."""
     if not plan.model.dense:
-        return None
+        return NOT_KEPT
     if blocks.rows.live_elsewhere:  # they stay where they are
-        return blocks if plan.uses_near_rows else None
+        return blocks if plan.uses_near_rows else NOT_KEPT
     return blocks.owned() if plan.copies and not blocks.sorted else blocks
 
 
@@ -183,41 +181,42 @@ def _mark(problem, plan, parameters):
 
 
 def _blocks_again(problem, parameters):
-    """Return blocks, partition and labels of the fit before, None if length scales moved far."""
+    """Return blocks and partition of the fit before, None if length scales moved far."""
     before = None if problem.previous is None else problem.previous.state
-    if before is None or before.blocks is None:
+    if before is None or not before.blocks.is_kept:
         return None
-    if before.partition is not None:
+    if before.partition.by_inputs:
         scale = nearness_scales(parameters.kernel, _column_std(problem.rows))
         if largest_change(scale, before.partition.scale) > _SAME_SCALE:
             return None
-    return before.blocks.weighted_as(problem.rows), before.partition, before.labels
+    return before.blocks.weighted_as(problem.rows), before.partition
 
 
 def _make_blocks(problem, plan, parameters, seed):
-    """Make blocks, partition and labels, at the inputs' scales or at learned length scales."""
+    """Make blocks and their partition, at the inputs' scales or at learned length scales."""
     rows = problem.rows
     if _is_partitioned_apart(rows, plan):
         return _blocks_apart(problem, plan, parameters)
     if rows.live_elsewhere:
         blocks = check_sizes(blocks_of(rows, ROW_BLOCK, np.random.RandomState(seed)), plan.model)
-        return blocks, None, blocks.block_labels
+        named = blocks.block_labels
+        return blocks, IndependentRows(ROW_BLOCK) if named is None else GivenBlocks(named)
     if rows.labels is not None:
-        labels = np.unique(rows.labels)
-        blocks = Blocks(replace(rows, labels=None), position_of(rows.labels, labels))
+        given = GivenBlocks(np.unique(rows.labels))
+        blocks = Blocks(replace(rows, labels=None), given.number(rows))
         if plan.conditioning is not None:
             blocks = plan.conditioning.chained(blocks, np.arange(len(blocks)))
-        return check_sizes(blocks, plan.model), None, labels
+        return check_sizes(blocks, plan.model), given
     if not plan.model.dense:
         order = np.random.RandomState(seed).permutation(len(rows))
-        return Blocks(rows, order // ROW_BLOCK), None, None
+        return Blocks(rows, order // ROW_BLOCK), IndependentRows(ROW_BLOCK)
     scale = _scale(problem, parameters)
     if plan.conditioning is not None:
         blocks, partition = plan.conditioning.make(rows, plan.partition, scale, problem.rng)
     else:
         partition = plan.partition.make(scale)
         blocks = Blocks(rows, partition.fit(rows.X, problem.rng))
-    return check_sizes(blocks, plan.model), partition, None
+    return check_sizes(blocks, plan.model), partition
 
 
 def _is_partitioned_apart(rows, plan):
@@ -240,7 +239,7 @@ def _blocks_apart(problem, plan, parameters):
     partition = replace(plan.partition, block_size=size).make(_scale(problem, parameters))
     partition.fit(sample.X, problem.rng)
     blocks = check_sizes(regrouped(rows, partition), plan.model)
-    return blocks, Renumbered(partition, blocks.block_labels), None
+    return blocks, Renumbered(partition, blocks.block_labels)
 
 
 def _sample(problem):
@@ -274,16 +273,9 @@ def add(fitted, problem):
             "partial_fit needs the blocks of the rows before, which stayed on the workers of a "
             "dask collection. Fit on arrays, or all rows at once."
         )
-    known, partition = state.labels, state.partition
-    if rows.labels is not None:
-        known = np.concatenate([known, np.setdiff1d(rows.labels, known)])
-        numbers = position_of(rows.labels, known)
-    elif partition is not None:
-        partition, numbers = partition.joined_by(rows.X)
-    else:
-        numbers = state.n_blocks + np.arange(len(rows)) // ROW_BLOCK
-    update = _Update(fitted, rows, problem.settings, known)
-    if state.blocks is None:
+    partition, numbers = state.partition.joined_by(rows, state.n_blocks)
+    update = _Update(fitted, rows, problem.settings, partition)
+    if not state.blocks.is_kept:
         return update.joined(numbers)
     if state.blocks.is_conditioned:
         grows = rows, numbers, partition, state.block_size, problem.rng
@@ -293,7 +285,7 @@ def add(fitted, problem):
         return update.replaced(blocks, partition, changed)
     changed, counts = np.unique(numbers, return_counts=True)
     blocks = state.blocks.extended(rows, numbers)
-    if partition is not None:
+    if partition.by_inputs:
         partition, blocks = _split(partition, blocks, changed, state.block_size, problem.rng)
     check_sizes(blocks, state.specification.model)
     return update.replaced(blocks, partition, changed, counts)
@@ -309,14 +301,11 @@ def _split(partition, blocks, changed, size, rng):
 
 
 class _Update:
-    """A fitted model that more rows join.
+    """A fitted model that more rows join; the partition knows of their blocks."""
 
-    ``labels`` are those of the blocks, new ones included, or None.
-    """
-
-    def __init__(self, fitted, rows, settings, labels):
-        self.fitted, self.state, self.rows = fitted, fitted.state, rows
-        self.settings, self.labels = settings, labels
+    def __init__(self, fitted, rows, settings, partition):
+        self.fitted, self.rows, self.settings = fitted, rows, settings
+        self.state = replace(fitted.state, partition=partition)
         self.noise_variance = fitted.parameters.noise_variance
 
     def joined(self, numbers):
@@ -398,7 +387,7 @@ class _Update:
 
     def _fitted(self, sums, state, progress):
         """Return the fitted model with the sums of more rows."""
-        state = replace(state, constant=sums.constant, progress=progress, labels=self.labels)
+        state = replace(state, constant=sums.constant, progress=progress)
         return replace(
             self.fitted,
             predictor=state.predictor(sums.posterior, self.noise_variance),

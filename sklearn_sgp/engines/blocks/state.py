@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...factors.joined_rows import NO_BLOCKS, KnownBlocks
-from ...partitions.blocks import AnyBlocks
-from ...partitions.partition import PartitionChoice
-from ...predict.inducing import InducingPoints
+from ...partitions.blocks import AnyBlocks, NotKept
+from ...partitions.partition import Partition, PartitionChoice
+from ...predict.inducing import InducingPoints, OfBlocks
 from ...predict.near_rows import NearRows
 from .models import Specification
 
@@ -106,12 +106,10 @@ class BlockState:
     ----------
     constant : float
         Of the evidence.
-    blocks : AnyBlocks or None
-        None for a model of independent rows, which needs them no more.
-    partition : object or None
-        Assigns rows to blocks by their inputs; see partitions/partition.py and neighbours.py.
-    labels : ndarray or None
-        The user's labels, in the order of the blocks.
+    blocks : AnyBlocks or NotKept
+        A model of independent rows needs them no more.
+    partition : Partition
+        Assigns rows to blocks; see partitions/partition.py and near_cells.py.
     block_size : int
         Blocks may grow to 1.5 times as many rows.
     site_constant : float
@@ -123,9 +121,8 @@ class BlockState:
 
     specification: Specification
     constant: float
-    blocks: AnyBlocks | None
-    partition: object
-    labels: np.ndarray | None
+    blocks: AnyBlocks | NotKept
+    partition: Partition
     block_size: int
     progress: Progress
     site_constant: float = 0.0
@@ -143,7 +140,12 @@ class BlockState:
     @property
     def keeps_rows(self):
         """True if training rows are at hand."""
-        return self.blocks is not None and not self.blocks.rows.live_elsewhere
+        return self.blocks.keeps_rows
+
+    @property
+    def labels(self):
+        """The user's labels of the blocks, in their order, or None."""
+        return self.partition.labels
 
     def with_constant(self, constant):
         """Add a constant to the evidence."""
@@ -156,15 +158,12 @@ class BlockState:
 
     def predictor(self, posterior, noise_variance):
         """Return the predictor of the model, given q(u)."""
-        near = None
-        if self.blocks is not None:
-            near = NearRows(posterior, noise_variance, self.blocks, self.partition, self.labels)
-        if self.specification.uses_near_rows:
-            return near
         specified = self.specification
-        return InducingPoints(
-            posterior, noise_variance, specified.conditional, specified.alpha, near
-        )
+        near = NearRows(posterior, noise_variance, self.blocks, self.partition)
+        if specified.uses_near_rows:
+            return near
+        told = posterior, noise_variance, specified.conditional, specified.alpha
+        return OfBlocks(*told, near) if self.blocks.is_kept else InducingPoints(*told)
 
 
 def check_sizes(blocks, model):

@@ -54,7 +54,7 @@ def kept(found):
 
 def assigned(found, X, labels=None):
     """Number of the block of each row; "pitc" has it for training rows alone."""
-    return found.predictor.blocks.number(Inputs(X, labels))
+    return found.predictor.near.number(Inputs(X, labels))
 
 
 def assert_is_sum(found, blocks):
