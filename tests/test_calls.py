@@ -26,6 +26,8 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.blocks import class_scale
+from sklearn_sgp.selection import left_out_classes
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of fits with two iterations
 
@@ -374,6 +376,16 @@ def test_no_fit_is_much_deeper(structure, case):
     model, (X, y) = kind(**(QUICK | blocks | parameters)), table(data)
     most = MOST_DEPTH_WITH_CATEGORIES if data == "categories" else MOST_DEPTH_OF_ANY_FIT
     assert structure.Calls().of(lambda: model.fit(X, y)).depth <= most
+
+
+def test_a_calibrated_fit_is_not_much_deeper(structure, monkeypatch):
+    """Models that predict the classes of rows held out are fitted beside the first, not in it."""
+    for module in (left_out_classes, class_scale):
+        monkeypatch.setattr(module, "LEAST_HELD_OUT", 40)
+    monkeypatch.setattr(left_out_classes, "_HELD_OUT", 15)
+    model, (X, y) = AnytimeSGPClassifier(**QUICK, alpha_epsilon=0.01), table("3 classes")
+    assert structure.Calls().of(lambda: model.fit(X, y)).depth <= MOST_DEPTH_OF_ANY_FIT
+    assert any(entry["choice"].startswith("length scales") for entry in model.choices_)
 
 
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])

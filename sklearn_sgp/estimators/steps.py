@@ -344,5 +344,5 @@ class Calibrate:
         ended = problem.trace.stopped or fitted.interrupted
         if not (problem.learns and is_regression) or ended:
             return fit
-        learn = self.learn.of(fit)
-        return replace(fit, fitted=calibrated(problem, fitted, learn, self.keeps_inducing))
+        given = problem, fitted, self.learn.of(fit), self.keeps_inducing
+        return replace(fit, fitted=(yield from calibrated(*given)))

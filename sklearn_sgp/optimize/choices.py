@@ -86,15 +86,26 @@ class Comparison:
         return best_first
 
 
-def climb(first, at, directions, most, gains, about, trace):
+def climb(first, at, *how):
+    """Return the best of `climbing`, where ``at(k)`` returns what that asks for."""
+    asking, one = climbing(first, *how), None
+    try:
+        while True:
+            one = at(asking.send(one))
+    except StopIteration as end:
+        return end.value
+
+
+def climbing(first, directions, most, gains, about, trace):
     """Go on by steps in one direction while each gains, or else in the other one.
+
+    A generator: it yields k, and is sent the `Tried` of k steps from the first, up or down, or None
+    where there is none.
 
     Parameters
     ----------
     first : Tried
         Where to begin.
-    at : callable
-        ``at(k)`` returns `Tried` of k steps from there, up or down; None where there is none.
     directions : tuple of {-1, 1}
     most : int
         Steps in a direction.
@@ -106,7 +117,7 @@ def climb(first, at, directions, most, gains, about, trace):
     best, tried = first, [first]
     for direction in directions:
         for count in range(1, most + 1):
-            one = at(direction * count)
+            one = yield direction * count
             if one is None:
                 break
             tried.append(one)

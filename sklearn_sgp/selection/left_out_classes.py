@@ -6,6 +6,7 @@ inducing inputs take part.
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..objectives.left_out_classes import LeftOutClasses
 from ..objectives.scores import Score
 from ..optimize import time_shares
 from ..optimize.budget import Budget
-from ..optimize.choices import Tried, climb, tell
+from ..optimize.choices import Tried, climbing, tell
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 
@@ -116,8 +117,9 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     them: 26 classes want a sixth of the variance, prices of electricity six times as much. And
     where near rows alone predict better by more than the standard error, there are no inducing
     inputs any more: of what is local in many columns they follow little, and as residuals depend on
-    more rows than each is conditioned on, q(u) is surer than it should be. ``learn(problem)``
-    returns a `Fitted`. With ``keeps_inducing`` inducing inputs take part whatever they are worth.
+    more rows than each is conditioned on, q(u) is surer than it should be. With ``keeps_inducing``
+    inducing inputs take part whatever they are worth. It asks for fits, calls of ``learn(problem)``
+    that return a `Fitted`; see `estimators.asking`.
     """
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
@@ -129,11 +131,12 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     problem.trace.begin("probabilities of classes held out")
     try:
         trials = Trials(problem, fitted, learn)
-        best = trials.scored(trials.best_kernel())
+        best = yield from trials.best_kernel()
+        best = yield partial(trials.scored, best)
         if not keeps_inducing and fitted.state.blocks.is_conditioned:
-            best = trials.without_inducing(best)
+            best = yield from trials.without_inducing(best)
         if best.parameters is not fitted.parameters:
-            fitted = trials.again(best.parameters)
+            fitted = yield from trials.again(best.parameters)
     except KeyboardInterrupt:
         return replace(fitted, interrupted=True)
     return _with_temperature(fitted, best.left_out)
@@ -154,15 +157,12 @@ class Trial(NamedTuple):
 
 
 class Trials:
-    """Models of all but some rows held out."""
+    """Models of all but some rows held out; methods that fit are generators, as `calibrated`."""
 
     def __init__(self, problem, fitted, learn):
         self.problem, self.fitted, self.learn = problem, fitted, learn
         self.known, self.held_out = _parted(problem)
         self.seed = problem.rng.randint(2**31)
-        predictor = self._predictor(fitted.parameters)
-        self.compared = self._of_some_cells(predictor)
-        self.first = self._trial(fitted.parameters, predictor, self.compared)
 
     def _of_some_cells(self, predictor):
         """Return the rows held out that are in some of the cells."""
@@ -174,7 +174,8 @@ class Trials:
     def _predictor(self, parameters):
         rng = np.random.RandomState(self.seed)  # the same cells for all
         trace, known = Trace(Clock()), self.known
-        return self._fitted(parameters, known, trace, rng, is_interim=True).predictor
+        fitted = yield from self._fitted(parameters, known, trace, rng, is_interim=True)
+        return fitted.predictor
 
     def _trial(self, parameters, predictor, rows):
         weight, counts = rows.weights
@@ -182,10 +183,6 @@ class Trials:
         place, likelihood = ClassNoise.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         return Trial(parameters, predictor, left_out, left_out.score().each)
-
-    def of(self, parameters):
-        """Return the `Trial` of some parameters, by the rows that are compared."""
-        return self._trial(parameters, self._predictor(parameters), self.compared)
 
     def scored(self, trial):
         """Return the same by all rows held out."""
@@ -196,33 +193,40 @@ class Trials:
         start = replace(self.fitted.start, parameters=parameters, space=ParameterSpace(()))
         settings = replace(self.problem.settings, optimizer=None, max_steps=None)
         inference = self.problem.inference
-        fitted = self.learn(Problem(rows, start, inference, settings, trace, rng, **options))
+        posed = Problem(rows, start, inference, settings, trace, rng, **options)
+        fitted = yield partial(self.learn, posed)
         if fitted.interrupted:
             raise KeyboardInterrupt
         return fitted
 
     def best_kernel(self):
         """Choose among other variances, then length scales, by log probabilities."""
-        best = self.first
+        parameters = self.fitted.parameters
+        predictor = yield from self._predictor(parameters)
+        compared = self._of_some_cells(predictor)
+        best = yield partial(self._trial, parameters, predictor, compared)
         for about, change, factor in _CHANGES:
-            best = self._best_along(about, change, factor, best)
+            best = yield from self._best_along(about, change, factor, best, compared)
         return best
 
-    def _best_along(self, about, change, factor, first):
-        """Return the best on the way down, or else up."""
-
-        def at(power):
-            began = time.perf_counter()
-            parameters = self._changed(change, factor**power, first.parameters)
-            if parameters is None:
-                return None
-            trial = self.of(parameters)
-            return Tried(f"power {power}", trial, self._score(trial), time.perf_counter() - began)
-
+    def _best_along(self, about, change, factor, first, rows):
+        """Return the best on the way down, or else up, by rows held out."""
         how = (-1, 1), _MOST_POWERS, lambda score, best: score.mean > best.mean
         begin = Tried("as learned", first, self._score(first), 0.0)
         told = f"{about}, powers of {factor:g}", self.problem.trace
-        return climb(begin, at, *how, *told).result
+        asking, tried = climbing(begin, *how, *told), None
+        while True:
+            try:
+                power, tried = asking.send(tried), None
+            except StopIteration as end:
+                return end.value.result
+            began = time.perf_counter()
+            parameters = self._changed(change, factor**power, first.parameters)
+            if parameters is not None:
+                predictor = yield from self._predictor(parameters)
+                trial = yield partial(self._trial, parameters, predictor, rows)
+                spent = time.perf_counter() - began
+                tried = Tried(f"power {power}", trial, self._score(trial), spent)
 
     def _score(self, trial):
         known = replace(self.problem, start=self.fitted.start)
@@ -243,7 +247,8 @@ class Trials:
         if not len(Z):
             return best
         began, parameters = time.perf_counter(), best.parameters.with_values(Z=Z[:0])
-        trial = self._trial(parameters, self._predictor(parameters), self.held_out)
+        predictor = yield from self._predictor(parameters)
+        trial = yield partial(self._trial, parameters, predictor, self.held_out)
         tried = [
             Tried("as learned", best, best.score, 0.0),
             Tried("none", trial, trial.score, time.perf_counter() - began),
@@ -255,9 +260,8 @@ class Trials:
     def again(self, parameters):
         """Find q(u) of all rows, after as much learning as there was."""
         problem, before = self.problem, self.fitted
-        fitted = self._fitted(
-            parameters, problem.rows, problem.trace, problem.rng, n_samples=problem.n_samples
-        )
+        given = problem.rows, problem.trace, problem.rng
+        fitted = yield from self._fitted(parameters, *given, n_samples=problem.n_samples)
         return replace(fitted, start=before.start, n_iter=before.n_iter, n_steps=before.n_steps)
 
 
