@@ -111,6 +111,24 @@ class MixedDraws(PathwiseDraws):
         return np.einsum("tq,nqs->nts", self.mixing, super().__call__(X))
 
 
+class MovedDraws:
+    """Callable as `PathwiseDraws`, with something added to draws.
+
+    ``by`` returns what is added at X, (n, t), or is that of all X, (t, n_samples).
+    """
+
+    def __init__(self, functions, by):
+        self.functions, self.by = functions, by
+
+    @property
+    def n_features(self):
+        """Number of columns of X."""
+        return self.functions.n_features
+
+    def __call__(self, X):
+        return self.functions(X) + (self.by(X)[:, :, None] if callable(self.by) else self.by)
+
+
 class _Draw:
     def __init__(self, kernel, Z, parts, update, shape):
         self.kernel, self.Z, self.parts = kernel, Z, parts

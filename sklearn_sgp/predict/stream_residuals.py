@@ -9,6 +9,7 @@ from .._core import _linalg as la
 from .._linalg import cholesky, triangular_inverse
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
+from ..gp.pathwise import MovedDraws
 from ..kernels._functionals import SlopeKernel
 from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations, powers
 
@@ -226,29 +227,11 @@ class Corrected(ByPlace):
 
     def functions(self, n_samples, rng):
         """Draw functions; see `Predictor`."""
-        return CorrectedDraws(super().functions(n_samples, rng), self.scale.near)
+        return MovedDraws(super().functions(n_samples, rng), self.scale.near.mean_at)
 
     def of_functional(self, kernel):
         """Return the predictor of a functional, with the factor as it is at its input."""
         return CorrectedFunctional(super().of_functional(kernel), self.scale.near, kernel)
-
-
-class CorrectedDraws:
-    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
-
-    Draws have what a `NearResiduals` expects besides.
-    """
-
-    def __init__(self, functions, near):
-        self.functions, self.near = functions, near
-
-    @property
-    def n_features(self):
-        """Number of columns of X."""
-        return self.functions.n_features
-
-    def __call__(self, X):
-        return self.functions(X) + self.near.mean_at(X)[:, :, None]
 
 
 @dataclass(frozen=True)

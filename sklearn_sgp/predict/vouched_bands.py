@@ -7,6 +7,7 @@ import numpy as np
 
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
+from ..gp.pathwise import MovedDraws
 from .base import AroundPredictor
 from .observations import Observations
 from .rescaled import Rescaled
@@ -117,6 +118,10 @@ class NearSample:
         """Return those of some places with the rows, (n_places, n), 0 where they are negative."""
         return correlations(self.kernel, X, self.X)
 
+    def nearness(self, weights):
+        """Return how near places are to rows, (n_places, 1), in [0, 1], by `correlations`."""
+        return np.minimum(weights.max(axis=1, keepdims=True) / self.reach, 1.0)
+
     def narrowed_at(self, X, variance, share, usual):
         """Return variances (n_places, t) at some places in the place of others.
 
@@ -126,8 +131,7 @@ class NearSample:
             Of bands that are the same everywhere.
         """
         weights = self.correlations(X)
-        nearness = np.minimum(weights.max(axis=1, keepdims=True) / self.reach, 1.0)
-        weights = powers(weights, 2 * self.power)
+        nearness, weights = self.nearness(weights), powers(weights, 2 * self.power)
         return self.narrowed_by(weights, nearness, variance, narrowed(variance, share, usual))
 
     def narrowed_by(self, weights, nearness, variance, same):
@@ -271,25 +275,4 @@ class AtAnyLevel(AroundPredictor):
         """Draw functions; see `Predictor`."""
         functions = self.predictor.functions(n_samples, rng)
         normal = rng.standard_normal((len(self.variance), n_samples))
-        return DrawsAtLevels(functions, np.sqrt(self.variance)[:, None] * normal)
-
-
-class DrawsAtLevels:
-    """Callable on X (n, d), result (n, t, n_samples), as `gp.pathwise.PathwiseDraws`.
-
-    Parameters
-    ----------
-    level : ndarray of shape (t, n_samples)
-        Added to each draw.
-    """
-
-    def __init__(self, functions, level):
-        self.functions, self.level = functions, level
-
-    @property
-    def n_features(self):
-        """Number of columns of X."""
-        return self.functions.n_features
-
-    def __call__(self, X):
-        return self.functions(X) + self.level
+        return MovedDraws(functions, np.sqrt(self.variance)[:, None] * normal)

@@ -265,7 +265,7 @@ def _near(near, off, same, weights, tells, known):
     if not tells:
         return None, same
     variance, squares, best = near.variance, near.squares, None
-    nearness = np.minimum(weights.max(axis=1, keepdims=True) / near.reach, 1.0)
+    nearness = near.nearness(weights)
     for power in _TIMES_SQUARED_TWICE:
         for prior in _PRIORS:
             if known is not None and (known.power, known.prior) != (power, prior):
