@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from ..data.checks import check_array, validate_data
-from ..data.inputs import InputFormat, Inputs, as_labels, is_collection
+from ..data.columns_apart import as_labels
+from ..data.inputs import InputFormat, Inputs, is_collection
 from .alignment import example_of, partitions_of, split_labels
 from .blocks import blocks_here, divided
 from .compute import computed, each

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.checks import check_array, check_size
-from ..data.inputs import as_labels, check_labels
+from ..data.columns_apart import as_labels, check_labels
 from ..data.label_checks import check_classes_of
 from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows

@@ -9,7 +9,8 @@ from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scale
 from ..collections.source import Source
 from ..data.checks import check_first_scaled, validate_data
 from ..data.class_targets import ClassLabels
-from ..data.inputs import InputFormat, Inputs, column_position
+from ..data.columns_apart import column_position
+from ..data.inputs import InputFormat, Inputs
 from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.rows import MERGE_ROWS
 from ..data.targets import Targets

@@ -16,13 +16,11 @@ from ..data.checks import (
     warn_of_large_weights,
     warn_of_small_weights,
 )
+from ..data.columns_apart import check_labels, column_position, kernel_categories
 from ..data.inputs import (
     InputFormat,
     Inputs,
     as_table,
-    check_labels,
-    column_position,
-    kernel_categories,
     naming_kernels_of_things,
 )
 from ..data.missing import MAY_MISS, NO_MISSING

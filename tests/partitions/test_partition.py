@@ -7,7 +7,7 @@ from dense import make_case
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 
-from sklearn_sgp.data.inputs import check_labels
+from sklearn_sgp.data.columns_apart import check_labels
 from sklearn_sgp.partitions.blocks import Blocks
 from sklearn_sgp.partitions.partition import (
     LARGEST_SHARE,

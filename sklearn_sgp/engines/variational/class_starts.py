@@ -127,10 +127,10 @@ def _of_every_start(posed, budget, learn, found):
         n_iter += one.n_iter
         other = search.from_start(learned.start)
         for how, parameters in (("learned", one.parameters), ("begun", start.parameters)):
-            labels, name = other.best(parameters), f"{in_words(start.kernel)}, {how}"
-            if labels is not None:
-                result, spent = (other, one._replace(reached=None), labels), perf_counter() - begun
-                every.append(Tried(name, result, other.score(labels), spent))
+            judged, name = other.best(parameters), f"{in_words(start.kernel)}, {how}"
+            if judged is not None:
+                result, spent = (other, one._replace(reached=None), judged), perf_counter() - begun
+                every.append(Tried(name, result, other.score(judged), spent))
         if posed.trace.stopped:
             break
     names = numbered(one.name for one in every)
