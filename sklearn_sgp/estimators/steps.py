@@ -18,6 +18,7 @@ from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
 from ..data.rows import make_rows, merge_with_offset
 from ..data.targets import Targets, target_columns
+from ..data.warped_targets import fit_warped
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
 from ..engines.few_rows import borne_out
@@ -94,7 +95,7 @@ class ScaleTargets:
         near = winsorized(y, FURTHEST) if likelihood.allows_outliers else y
         if isinstance(normalize_y, str):
             warps = self._warps(fit, near, normalize_y)
-            targets = Targets.fit_warped(y, near, weight, warps, fit.ndim)
+            targets = fit_warped(y, near, weight, warps, fit.ndim)
         else:
             targets = Targets.fit(near, weight, normalize_y, fit.ndim)
             if near is y and likelihood.conjugate and self.estimator.likelihood != "auto":

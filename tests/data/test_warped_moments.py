@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 
 from sklearn_sgp.data.continued_warps import Identity, Warp
-from sklearn_sgp.data.targets import WarpedTargets
 from sklearn_sgp.data.varying_noise import VaryingNoise
 from sklearn_sgp.data.warped_moments import warped_covariance, warped_moments
+from sklearn_sgp.data.warped_targets import WarpedTargets
 from sklearn_sgp.data.warps import TanhSum, YeoJohnson
 from sklearn_sgp.likelihoods import HeteroscedasticGaussian, HeteroscedasticStudentT, StudentT
 from sklearn_sgp.likelihoods.noise import Gaussian

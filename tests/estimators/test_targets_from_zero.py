@@ -13,7 +13,7 @@ from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.continued_warps import Identity
 from sklearn_sgp.data.positive_warps import FromZero
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.data.targets import Targets
+from sklearn_sgp.data.warped_targets import fit_warped
 from sklearn_sgp.metrics import log_density_scorer
 from sklearn_sgp.predict.observations import CombinedMean
 
@@ -175,7 +175,7 @@ def test_lowest_targets_are_no_points():
     """They stand for an interval about them, as wide as a deviation; others are what they are."""
     y = np.array([[0.0], [0.0], [1.0], [2.0], [5.0]])
     warps = [FromZero(Identity(), 0.0, 1e6)]
-    targets = Targets.fit_warped(y, y, None, warps)
+    targets = fit_warped(y, y, None, warps)
     rows = Rows(np.zeros((5, 1)), targets.warped(y), None, targets.mean, targets.scale)
     assert_array_equal(targets.widths(rows).ravel(), [1.0, 1.0, 0.0, 0.0, 0.0])
 

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import kstest
 
 from sklearn_sgp.data.continued_warps import Warp
-from sklearn_sgp.data.targets import WarpedTargets
 from sklearn_sgp.data.varying_noise import VaryingNoise, each_output, of_rows
 from sklearn_sgp.data.warped_moments import warped_moments
+from sklearn_sgp.data.warped_targets import WarpedTargets
 from sklearn_sgp.data.warps import YeoJohnson
 from sklearn_sgp.likelihoods import HeteroscedasticStudentT, StudentT
 from sklearn_sgp.likelihoods.noise._heavy_tails import best_tails
