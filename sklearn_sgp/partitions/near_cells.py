@@ -43,7 +43,7 @@ def scaled_points(X, scale):
     return np.asarray(X, dtype=np.float64) / scale
 
 
-class GroupSearch:
+class NearGroups:
     """Rows in groups, of which those nearest to a place are looked for.
 
     Parameters
@@ -212,7 +212,7 @@ class RowsAround(NearCells):
     """
 
     rows: Rows
-    search: GroupSearch
+    search: NearGroups
     centres: np.ndarray
     count: int
     found: dict = field(default_factory=dict, compare=False)

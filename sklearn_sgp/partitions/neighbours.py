@@ -6,7 +6,7 @@ import numpy as np
 
 from .blocks import Blocks, ConditionedBlocks, centres_of
 from .growth import GrowingCells
-from .near_cells import GroupSearch, NearestCells, RowsAround, scaled_points
+from .near_cells import NearestCells, NearGroups, RowsAround, scaled_points
 from .partition import KMeansTree
 
 # Test rows of a cell are conditioned on so many times as many rows as a group of training rows.
@@ -69,7 +69,7 @@ class Neighbours:
         """Find the rows that groups are conditioned on, in a random order."""
         order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
         groups = [blocks.members(g) for g in order]
-        near = GroupSearch(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
         for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
             before[g] = rows
         return before
@@ -83,7 +83,7 @@ class Neighbours:
         first = len(known.groups)
         order = first + rng.permutation(len(blocks.groups) - first)
         groups = known.filled_cells + [blocks.members(g) for g in order]
-        near = GroupSearch(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
         before = [None] * len(order)
         earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
         for g, rows in zip(order, earlier, strict=True):
@@ -94,7 +94,7 @@ class Neighbours:
         """Return what finds the rows near the centres of cells."""
         points = scaled_points(blocks.rows.X, self.scale)
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
-        search = GroupSearch(points, blocks.filled_cells, self.n_jobs)
+        search = NearGroups(points, blocks.filled_cells, self.n_jobs)
         return RowsAround(blocks.rows, search, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, partition, size, rng):

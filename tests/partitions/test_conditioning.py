@@ -9,7 +9,7 @@ from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.partitions import chains, near_cells, search
 from sklearn_sgp.partitions.chains import Chain, ChainChoice
-from sklearn_sgp.partitions.near_cells import GroupSearch
+from sklearn_sgp.partitions.near_cells import NearGroups
 from sklearn_sgp.partitions.neighbours import NeighboursChoice
 from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
 from sklearn_sgp.partitions.search import nearest_in_table, nearest_rows
@@ -37,7 +37,7 @@ def test_earlier_rows_are_near_and_come_before(rng, n_columns, count):
     """Every group has as many as there are, little further away than the very nearest ones."""
     points = rng.standard_normal((1200, n_columns))
     groups, ways, least = leaves(points, rng), 0.0, 0.0
-    found = GroupSearch(points, groups).earlier(count)
+    found = NearGroups(points, groups).earlier(count)
     every = nearest_earlier(points, groups, count)
     for group, (earlier, expected), before in zip(groups, every, found, strict=True):
         assert len(before) == len(expected) and np.isin(before, earlier).all()
@@ -53,7 +53,7 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
     """Few rows in the nearest groups make the search go on."""
     points = rng.standard_normal((sum(sizes), 2))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    found = GroupSearch(points, groups).earlier(50)
+    found = NearGroups(points, groups).earlier(50)
     for (_, expected), before in zip(nearest_earlier(points, groups, 50), found, strict=True):
         assert len(before) == len(expected)
 
@@ -63,7 +63,7 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""
     points = rng.standard_normal((sum(sizes), 3))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    near = GroupSearch(points, groups)
+    near = NearGroups(points, groups)
     expected = [*near.earlier(12), *near.around(points[:9], 40)]
     monkeypatch.setattr(near_cells, "_FEW_GROUPS", 0)
     found = [*near.earlier(12), *near.around(points[:9], 40)]
@@ -74,7 +74,7 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
 def test_rows_around_a_place(rng):
     """Where the nearest groups hold all rows, the rows around a place are the very nearest."""
     points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
-    found = GroupSearch(points, np.array_split(np.arange(50), 10)).around(places, 7)
+    found = NearGroups(points, np.array_split(np.arange(50), 10)).around(places, 7)
     away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
     assert_array_equal(found, np.sort(np.argsort(away, axis=1)[:, :7], axis=1))
 
@@ -339,7 +339,7 @@ def test_workers_do_not_change_near_rows(rng):
     """Places that are searched for by two threads have the rows that one finds."""
     points, places = rng.standard_normal((3000, 3)), rng.standard_normal((500, 3))
     groups = np.array_split(rng.permutation(3000), 150)
-    one, two = (GroupSearch(points, groups, n_jobs) for n_jobs in (1, 2))
+    one, two = (NearGroups(points, groups, n_jobs) for n_jobs in (1, 2))
     for found, expected in zip(two.around(places, 40), one.around(places, 40), strict=True):
         assert_array_equal(found, expected)
     for found, expected in zip(two.earlier(40), one.earlier(40), strict=True):

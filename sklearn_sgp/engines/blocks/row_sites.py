@@ -19,7 +19,7 @@ from ...objectives.expectation_propagation import LEAST_PRECISION, Observed, Sit
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks
-from ...partitions.near_cells import GroupSearch
+from ...partitions.near_cells import NearGroups
 from ...partitions.partition import KMeansTree
 from ...partitions.sampling import LARGEST_WHOLE
 from .group_draws import GROUP_SIZE
@@ -168,7 +168,7 @@ class _Near:
             other = Blocks(known, KMeansTree(GROUP_SIZE, scale).fit(known.X, rng))
             searched = groups + [n + other.members(g) for g in range(len(other))]
             points = np.vstack([points, np.asarray(known.X, dtype=np.float64) / scale])
-        near = GroupSearch(points, searched, n_jobs).around(centres, min(_AROUND, len(points)))
+        near = NearGroups(points, searched, n_jobs).around(centres, min(_AROUND, len(points)))
         around = [np.setdiff1d(rows, own) for rows, own in zip(near, groups, strict=True)]
         return cls(rows, known, groups, around)
 
