@@ -418,7 +418,7 @@ class Stream:
         m = len(fitted.parameters.Z) if chosen is None else chosen.n_inducing
         if state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs):
             places = NO_PLACES
-        places = places.joined(state.telling(problem.rows), m, fitted, n_jobs)
+        places = places.joined(state.telling(problem.rows), m)
         if not state.is_established:
             return replace(state, places=places.unjudged())
         places, share = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
