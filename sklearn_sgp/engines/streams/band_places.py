@@ -14,7 +14,7 @@ from ...data.distinct import same_places
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...predict.stream_residuals import NearResiduals
-from ...predict.vouched_bands import NearSample, narrowed
+from ...predict.vouched_bands import NearSample, correlations, narrowed
 from .bands import vouched_share
 from .place_gains import is_gain, log_density, squares_of
 from .place_residuals import LeftOutRows, best_process, weighed
@@ -44,6 +44,8 @@ _LACKING = 0.01
 # elsewhere cost 500 nats. Such rows held 0.92 and more in 90 % of the batches of 16 streams; the
 # furthest of uneven and pseudo-periodic series and of speech 0.14 to 0.76, and once 0.90.
 _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
+# Correlation from which on a row of the sample is near a batch whose noise is another.
+_BESIDE = 0.5
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -79,6 +81,11 @@ class RowSample:
         kept = np.sort(np.argsort(order)[:size])
         rows = replace(rows.select(kept), labels=None)
         return RowSample(rows, order[kept], n_seen)
+
+    def without(self, is_gone):
+        """Leave out some rows, (n,) of bool; later ones may take their places."""
+        kept = np.flatnonzero(~is_gone)
+        return replace(self, rows=self.rows.select(kept), order=self.order[kept])
 
     def alone(self):
         """Return the rows that do not repeat; None where too many of all rows do.
@@ -120,6 +127,14 @@ class BandPlaces:
         """Add the rows of a batch that was learned from."""
         size = min(_ROWS_OF_AN_INPUT * n_inducing, _MOST_SAMPLED)
         return replace(self, sample=self.sample.joined(rows, size))
+
+    def away_from(self, rows, kernel):
+        """Leave out the rows of the sample near a batch, which are no longer as they were."""
+        if not (len(self.sample) and len(rows)):
+            return self.unjudged()
+        own, X = (np.asarray(each.X, dtype=np.float64) for each in (self.sample.rows, rows))
+        is_gone = correlations(kernel, own, X).max(axis=1) > _BESIDE
+        return BandPlaces(self.sample.without(is_gone))
 
     def unjudged(self):
         """Return the rows alone."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ...predict.stream_residuals import NearResiduals, left_of, root_inverse
-from .place_gains import LEAST_PLACE_GAIN, squares_of
+from .place_gains import is_gain, log_density, squares_of
 
 # How often the kernel's correlation is squared at most, and the share of a residual's variance that
 # it has for itself.
@@ -150,22 +150,29 @@ def _left_out_residuals(rows, squared, own):
 
 
 def weighed(process, rows):
-    """Return a `NearResiduals` with its share of predictions; None where it gains next to nothing.
+    """Return a `NearResiduals` with its share of predictions; None where rows gain next to nothing.
 
     With that share rows are likeliest that were left out, alone and with the one nearest to each:
     what single rows say holds between rows that are as near as these. One row more of either kind
-    is counted, one that is as the process expects and one that is not.
+    is counted, one that is as the process expects and one that is not. No share counts by which
+    only a few rows gain.
     """
     known = _left_out_residuals(rows, process.squared, process.own)
     if known is None:
         return None
     (root, found), n = known, len(rows.X)
-    shares = 1.0 - np.geomspace(1.0 / (n + 2.0), 1.0, _N_SHARES, endpoint=False)
-    values = [_value(rows, found, share) for share in shares]
-    best = np.argmax(values + np.log(shares * (1.0 - shares)) / n)
-    if values[best] - _value(rows, found, 0.0) <= LEAST_PLACE_GAIN:
-        return None
-    off, variance = next(rows.judged(found, shares[best]))
-    process = replace(process, weight=float(shares[best]), ratios=off / variance)
-    process.__dict__["root_inverse"] = root
-    return process
+    best = _value(rows, found, 0.0), None
+    before = log_density(squares_of(rows.left), rows.variance)
+    for rest in np.geomspace(1.0 / (n + 2.0), 1.0, _N_SHARES, endpoint=False):
+        weight, told = float(1.0 - rest), list(rows.judged(found, 1.0 - rest))
+        one = replace(process, weight=weight, ratios=told[0][0] / told[0][1])  # of single rows
+        gains = [
+            log_density(off, variance * one.off(rows.near, weight * among)) - before
+            for among, (off, variance) in zip(rows.among, told, strict=True)
+        ]
+        value = _value(rows, found, weight) + np.log(rest * weight) / n
+        if value > best[0] and all(map(is_gain, gains)):
+            best = value, one
+    if best[1] is not None:
+        best[1].__dict__["root_inverse"] = root
+    return best[1]
