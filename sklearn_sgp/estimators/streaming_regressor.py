@@ -295,7 +295,8 @@ class StreamingSGPRegressor(SGPRegressor):
         later batches were further off. It is 1 where noise is given, differs from row to row or is
         not Gaussian, and for outputs that are mixed. Where rows of the sample say that bands depend
         on the place, factors below 1 give way to theirs. What residuals of the sample tell of a
-        place among its rows makes these bands narrower still, and moves the mean.
+        place among its rows makes these bands narrower still, and moves the mean; densities and
+        quantiles then know that one row more may be like none before, which deviations do not.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.

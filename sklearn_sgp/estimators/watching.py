@@ -61,7 +61,7 @@ def watched(estimator, fitted, rows, order):
     answer = answer_to(fitted, some, seen, alarm, estimator.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
     elsewhere = are_elsewhere(fitted, some, estimator.n_jobs)
-    return answered(fitted, answer, alone, elsewhere), answer.share * share
+    return answered(fitted, answer, some, alone, elsewhere), answer.share * share
 
 
 def _with(fitted, watch):

@@ -11,6 +11,7 @@ from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from ..gp.pathwise import MovedDraws
 from ..kernels._functionals import SlopeKernel
+from .observations import UnlikeRows
 from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations, powers
 
 # A place counts in full as among the rows where those at one of its sides have this share of what
@@ -23,6 +24,8 @@ _PRIOR = 1.0
 _SQUARED_NEAR = 2
 # Places at a time, whose correlations stay in the cache.
 _AT_A_TIME = 256
+# Variance of rows that are like none, in units of the targets' (docs/theory.md, eq. 93).
+_UNLIKE = 2.0
 # Steps of slopes, in standard deviations of the rows.
 _SLOPE_STEP = 1e-4
 
@@ -31,8 +34,8 @@ _SLOPE_STEP = 1e-4
 class NearResiduals:
     """Predict residuals of rows by a process with the kernel's correlation, to some power.
 
-    They are 0, and variances are what they were, as far as rows are not near a place, or not at all
-    of its sides (docs/theory.md, "Residuals by place").
+    A share of that is added. It is 0, and variances are what they were, as far as rows are not near
+    a place, or not at all of its sides (docs/theory.md, "Residuals by place").
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ class NearResiduals:
         Correlation with a row from which on a place is near.
     ratios : ndarray of shape (n, t)
         Squared residuals that were left out, in units of their variances as predicted here.
+    weight : float
+        Share that is added among rows.
     """
 
     kernel: object
@@ -57,6 +62,7 @@ class NearResiduals:
     own: float
     reach: float
     ratios: np.ndarray | float = 1.0
+    weight: float = 1.0
 
     def __getstate__(self):
         """Leave out what can be computed again."""
@@ -76,7 +82,7 @@ class NearResiduals:
     def mean_at(self, X):
         """Return the residuals that are expected at places, (n_places, t)."""
         near, X = self._near(X)
-        return self.share_among(near, X) * (powers(near, self.squared) @ self.gains)
+        return self.weight * self.among(near, X) * (powers(near, self.squared) @ self.gains)
 
     def at(self, X):
         """Return the residuals that are expected at places, and factors of variances, (n, t)."""
@@ -87,31 +93,28 @@ class NearResiduals:
 
     def _at(self, X):
         near, X = self._near(X)
-        among = self.share_among(near, X)
-        off, weights = self.off(near, among), powers(near, self.squared)
-        expected = among * (weights @ self.gains)
+        share = self.weight * self.among(near, X)
+        off, weights = self.off(near, share), powers(near, self.squared)
+        expected = share * (weights @ self.gains)
         la.trmm_right(weights, self.root_inverse, True)
         known = (1.0 - self.own) ** 2 * np.square(weights, out=weights).sum(axis=1, keepdims=True)
-        return expected, left_of(among, known, len(self.X)) * off
+        return expected, left_of(share, known) * off
 
-    def off(self, near, among):
+    def off(self, near, share):
         """Return how far off residuals near places are, in units of their variances, (n, t).
 
-        Parameters
-        ----------
-        near, among
-            See `share_among`; where places are not among rows it is 1.
+        ``near`` is as of `among`; where the share (n, 1) is 0 it is 1.
         """
         weights = powers(near, _SQUARED_NEAR)
         off = weights @ self.ratios + _PRIOR * self.ratios.mean(axis=0)
         off /= weights.sum(axis=1, keepdims=True) + _PRIOR
-        return 1.0 + among * (2.0 - among) * (off - 1.0)
+        return 1.0 + share * (2.0 - share) * (off - 1.0)
 
     def _near(self, X):
         X = np.ascontiguousarray(X, dtype=np.float64)
         return correlations(self.kernel, X, self.X), X
 
-    def share_among(self, near, X):
+    def among(self, near, X):
         """Return how far places are near rows, and among them, (n_places, 1), in [0, 1].
 
         Parameters
@@ -147,29 +150,24 @@ def root_inverse(near, squared, own):
     return triangular_inverse(cholesky(K, overwrite=True))
 
 
-def left_of(among, known, n):
-    """Return the share of variances that is left where rows explain one, (n_places, 1).
-
-    One row more than n may be like none of them, and has the whole variance.
-
-    Parameters
-    ----------
-    among, known : ndarray of shape (n_places, 1)
-        Share of what is expected that is added, and of the variance that rows explain.
-    """
-    told = among * (2.0 - among)
-    return np.maximum(1.0 - told * known, 0.0) + told / (n + 1.0)
+def left_of(share, known):
+    """Return what is left of variances where a share is added of what explains so much of them."""
+    return 1.0 - share * (2.0 - share) * known
 
 
 def with_residuals(model, near):
-    """Return `Observations` with what a `NearResiduals` expects."""
+    """Return `Observations` with what a `NearResiduals` expects.
+
+    One row more than its n may be like none of them; densities have such a share (docs/theory.md,
+    eq. 93).
+    """
     inner = model.predictor
-    has_places = isinstance(inner, ByPlace)
-    own = inner.scale if has_places else SameEverywhere(inner)
+    own = inner.scale if isinstance(inner, ByPlace) else SameEverywhere(inner)
     scale = ResidualScale(own, near)
     parts = {part.name: getattr(model, part.name) for part in fields(model)}
-    predictor = Corrected(own.predictor, scale)
-    return ObservationsByPlace(**parts | {"predictor": predictor, "row_noise": NoiseByPlace(scale)})
+    parts |= {"predictor": Corrected(own.predictor, scale), "row_noise": NoiseByPlace(scale)}
+    unlike = UnlikeRows(1.0 / (len(near.X) + 2.0), _UNLIKE)
+    return ObservationsByPlace(**parts | {"unlike_rows": unlike})
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from ...data.distinct import same_places
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...predict.stream_residuals import NearResiduals
-from ...predict.vouched_bands import NearSample, narrowed
+from ...predict.vouched_bands import NearSample, correlations, narrowed
 from .bands import vouched_share
 from .place_gains import is_gain, log_density, squares_of
-from .place_residuals import FarRows, LeftOutRows, best_process, with_ratios
+from .place_residuals import LeftOutRows, best_process, weighed
 
 # Rows that are kept for each inducing input, and at most: what they take is no more than what the
 # posterior does.
@@ -44,8 +44,8 @@ _LACKING = 0.01
 # elsewhere cost 500 nats. Such rows held 0.92 and more in 90 % of the batches of 16 streams; the
 # furthest of uneven and pseudo-periodic series and of speech 0.14 to 0.76, and once 0.90.
 _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
-# Rows kept that were further off than all others.
-_FURTHEST_KEPT = 16
+# Correlation from which on a row of the sample is near a batch whose noise is another.
+_BESIDE = 0.5
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -69,9 +69,9 @@ class RowSample:
     order: np.ndarray | None = None
     n_seen: int = 0
 
-    def joined(self, rows, size, order=None):
+    def joined(self, rows, size):
         """Draw so many from these and those of a batch, in whose units all are."""
-        order = _mixed(self.n_seen, len(rows)) if order is None else order
+        order = _mixed(self.n_seen, len(rows))
         n_seen = self.n_seen + len(rows)
         if self.rows is not None:
             own = replace(self.rows, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
@@ -81,6 +81,11 @@ class RowSample:
         kept = np.sort(np.argsort(order)[:size])
         rows = replace(rows.select(kept), labels=None)
         return RowSample(rows, order[kept], n_seen)
+
+    def without(self, is_gone):
+        """Leave out some rows, (n,) of bool; later ones may take their places."""
+        kept = np.flatnonzero(~is_gone)
+        return replace(self, rows=self.rows.select(kept), order=self.order[kept])
 
     def alone(self):
         """Return the rows that do not repeat; None where too many of all rows do.
@@ -105,8 +110,6 @@ class BandPlaces:
     Parameters
     ----------
     sample : RowSample
-    far : RowSample
-        Those of all rows that were furthest off.
     near : NearSample or None
         None where bands are as wide everywhere.
     residuals : NearResiduals or None
@@ -116,24 +119,26 @@ class BandPlaces:
     """
 
     sample: RowSample = RowSample()
-    far: RowSample = RowSample()
     near: NearSample | None = None
     residuals: NearResiduals | None = None
     sought: int = 0
 
-    def joined(self, rows, n_inducing, fitted, n_jobs):
+    def joined(self, rows, n_inducing):
         """Add the rows of a batch that was learned from."""
         size = min(_ROWS_OF_AN_INPUT * n_inducing, _MOST_SAMPLED)
-        squares = np.zeros(0)
-        if len(rows):
-            off, variance = _off(rows, fitted, n_jobs)
-            squares = np.nan_to_num(off**2 / variance).max(axis=1)
-        far = self.far.joined(rows, _FURTHEST_KEPT, -squares)
-        return replace(self, sample=self.sample.joined(rows, size), far=far)
+        return replace(self, sample=self.sample.joined(rows, size))
+
+    def away_from(self, rows, kernel):
+        """Leave out the rows of the sample near a batch, which are no longer as they were."""
+        if not (len(self.sample) and len(rows)):
+            return self.unjudged()
+        own, X = (np.asarray(each.X, dtype=np.float64) for each in (self.sample.rows, rows))
+        is_gone = correlations(kernel, own, X).max(axis=1) > _BESIDE
+        return BandPlaces(self.sample.without(is_gone))
 
     def unjudged(self):
         """Return the rows alone."""
-        return BandPlaces(self.sample, self.far)
+        return BandPlaces(self.sample)
 
     def judged(self, fitted, share, alpha, n_jobs):
         """Return the same with bands by place, and the share of bands that the sample bears out.
@@ -166,7 +171,6 @@ class BandPlaces:
         told = _of_residuals(rows, fitted, left_out, variance, n_jobs)
         if told is None:
             return replace(self.unjudged(), near=near), share
-        told = replace(told, far=self._far_rows(told.X, fitted, near, share, n_jobs))
         return replace(self, near=near)._with_residuals(told, is_due), share
 
     def _vouched(self, fitted, share, n_jobs):
@@ -179,28 +183,12 @@ class BandPlaces:
         """Return the same with what residuals tell of one another; it may be due to be chosen."""
         known = self.residuals
         if is_due:
-            residuals = with_ratios(best_process(rows, known), rows)
+            residuals = weighed(best_process(rows, known), rows)
             return replace(self, residuals=residuals, sought=self.sample.n_seen)
         if known is None:
             return self
         process = rows.process(known.squared, known.own)
-        return replace(self, residuals=with_ratios(process, rows))
-
-    def _far_rows(self, X, fitted, near, share, n_jobs):
-        """Return `FarRows` that are not among those at X, in the bands that there are, or None."""
-        places = same_places(np.append(X, self.far.rows.X, axis=0))
-        is_new = ~np.isin(places[len(X) :], places[: len(X)])
-        if not is_new.any():
-            return None
-        rows = self.far.rows.select(np.flatnonzero(is_new))
-        off, variance = _off(rows, fitted, n_jobs)
-        variance = narrowed(variance, 1.0, *share[1:])
-        X = np.ascontiguousarray(rows.X, dtype=np.float64)
-        if near is None:
-            variance = narrowed(variance, *share[:2])
-        else:
-            variance = near.narrowed_at(X, variance, *share[:2])
-        return FarRows(X, off, variance, self.sample.n_seen)
+        return replace(self, residuals=weighed(process, rows))
 
     def _told_apart(self):
         """Return the rows of the sample that do not repeat, or None where these are too few."""
@@ -217,14 +205,6 @@ def _mixed(start, n):
     for shift, factor in _MIXERS:
         number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
     return number ^ (number >> np.uint64(31))
-
-
-def _off(rows, fitted, n_jobs):
-    """Return residuals of rows that were learned from, and their variances, (n, t) each."""
-    X = np.asarray(rows.X, dtype=np.float64)
-    mean, variance = fitted.predictor.moments(Inputs(X), n_jobs)
-    variance = variance + noise_of_each(rows, fitted.noise_variance)
-    return rows.targets - mean, np.broadcast_to(variance, mean.shape)
 
 
 def _left_out(rows, fitted, share, alpha, n_jobs):

@@ -9,7 +9,7 @@ from ...data.scaling import GRID
 # inputs that they need end with .08 to 1.01 nats a row more than without; of 60 random streams six
 # have such bands, and .05 to 1.24 nats more. With 0.1 the pseudo-periodic series of the papers ends
 # as without, which is .20 less.
-_LEAST_PLACE_GAIN = 0.03
+LEAST_PLACE_GAIN = 0.03
 # Standard errors that the gain must be above 0, with so many nats of a row at most: where one row
 # in fifty is far off, at random, the others near a place do not tell.
 _ERRORS_OF_A_GAIN, _MOST_GAIN_OF_A_ROW = 2.0, 1.0
@@ -25,9 +25,9 @@ def log_density(squares, variance):
     return -0.5 * (np.log(variance) + squares / variance).ravel()
 
 
-def is_gain(gains, least=_LEAST_PLACE_GAIN, errors=_ERRORS_OF_A_GAIN):
+def is_gain(gains):
     """Return whether gains are enough, nats a row and standard errors, and not of a few rows."""
     gains = gains[np.isfinite(gains)]
     gains = np.clip(gains, -_MOST_GAIN_OF_A_ROW, _MOST_GAIN_OF_A_ROW)
     error = gains.std() / np.sqrt(max(len(gains), 1))
-    return gains.mean() > max(least, errors * error)
+    return gains.mean() > max(LEAST_PLACE_GAIN, _ERRORS_OF_A_GAIN * error)

@@ -1,4 +1,4 @@
-"""Residuals of a stream's sample, predicted from one another: how, and whether at all.
+"""Residuals of a stream's sample, predicted from one another: how, and what share of that counts.
 
 What inducing inputs cannot hold has a shape where rows of the sample are dense enough to show it.
 Each row, and each with the one nearest to it, is left out in turn, of the stream and of the others.
@@ -18,32 +18,8 @@ from .place_gains import is_gain, log_density, squares_of
 _MOST_SQUARED, _OWN = 7, (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.3)
 # Where the search for these begins: twice squared, and a hundredth.
 _START = 2, 3
-
-
-@dataclass(frozen=True)
-class FarRows:
-    """Rows that were further off than all others, and are not in the sample.
-
-    Parameters
-    ----------
-    X : ndarray of shape (k, d)
-    residuals, variance : ndarray of shape (k, t)
-        Of the stream, in the bands that there are.
-    n_seen : int
-        Number of all rows.
-    """
-
-    X: np.ndarray
-    residuals: np.ndarray
-    variance: np.ndarray
-    n_seen: int
-
-    def cost(self, process):
-        """Return what a `NearResiduals` costs them, in nats a row of all."""
-        expected, factor = process.at(self.X)
-        before = log_density(squares_of(self.residuals), self.variance)
-        after = log_density(squares_of(self.residuals - expected), self.variance * factor)
-        return np.nansum(np.maximum(before - after, 0.0)) / self.n_seen
+# How many shares are tried, up to that of all rows but one.
+_N_SHARES = 12
 
 
 @dataclass(frozen=True)
@@ -61,7 +37,6 @@ class LeftOutRows:
     near : ndarray of shape (n, n)
         Correlations, 0 with itself.
     reach : float
-    far : FarRows or None
     """
 
     kernel: object
@@ -71,7 +46,6 @@ class LeftOutRows:
     variance: np.ndarray
     near: np.ndarray
     reach: float
-    far: FarRows | None = None
 
     def process(self, squared, own):
         """Return the `NearResiduals` with some power and share."""
@@ -85,19 +59,12 @@ class LeftOutRows:
     @cached_property
     def among(self):
         """Shares of each that is among the others, and those without the nearest, (n, 1) each."""
-        process, rows = self.process(0, 0.0), np.arange(len(self.X))
-        one = process.share_among(self.near, self.X)
-        fewer = self.near.copy()
-        fewer[rows, self.nearest] = 0.0
-        return one, process.share_among(fewer, self.X)
+        process, fewer = self.process(0, 0.0), self.near.copy()
+        fewer[np.arange(len(self.X)), self.nearest] = 0.0
+        return process.among(self.near, self.X), process.among(fewer, self.X)
 
-    @cached_property
-    def before(self):
-        """Log densities of the rows as the stream predicts them, (n * t,)."""
-        return log_density(squares_of(self.left), self.variance)
-
-    def judged(self, own, pair, gains):
-        """Return squares and variances of each without itself, and without its nearest as well.
+    def expected(self, own, pair, gains):
+        """Yield what is expected of each, and explained, without itself, and its nearest as well.
 
         Parameters
         ----------
@@ -107,15 +74,19 @@ class LeftOutRows:
             The precision times the residuals.
         """
         other = self.nearest
-        left = own - pair**2 / own[other]
+        less = own - pair**2 / own[other]
         alone = gains / own[:, None]
-        fewer = (gains - (pair / own[other])[:, None] * gains[other]) / left[:, None]
-        told = zip(self.among, (alone, fewer), (own, left), strict=True)
-        for among, expected, precision in told:
-            # what the others expect is the residual less what is left of it
-            off = self.left - among * (self.residuals - expected)
-            share = left_of(among, 1.0 - 1.0 / precision[:, None], len(self.X))
-            yield squares_of(off), self.variance * share
+        fewer = (gains - (pair / own[other])[:, None] * gains[other]) / less[:, None]
+        # what the others expect is the residual less what is left of it
+        for left, precision in ((alone, own), (fewer, less)):
+            yield self.residuals - left, 1.0 - 1.0 / precision[:, None]
+
+    def judged(self, found, weight):
+        """Yield squares and variances of each in both cases, where a share of `expected` counts."""
+        for among, (expected, known) in zip(self.among, found, strict=True):
+            share = weight * among
+            off = squares_of(self.left - share * expected)
+            yield off, self.variance * left_of(share, known)
 
 
 def best_process(rows, known=None):
@@ -134,7 +105,8 @@ def best_process(rows, known=None):
 
     def value(place):
         if place not in tried:
-            tried[place] = _value(rows, place[0], _OWN[place[1]])
+            found = _left_out_residuals(rows, place[0], _OWN[place[1]])
+            tried[place] = -np.inf if found is None else _value(rows, found[1], 1.0)
         return tried[place]
 
     while place != before:
@@ -155,20 +127,17 @@ def _climbed(value, place, step):
         place = best
 
 
-def _value(rows, squared, own):
-    """Return the log density of left-out residuals, -inf where there is no such process."""
-    found = _left_out_residuals(rows, squared, own)
-    if found is None:
-        return -np.inf
+def _value(rows, found, weight):
+    """Return the log density of left-out residuals, nats a row, where bands have any factor."""
     value = 0.0
-    for off, variance in found[1]:
+    for off, variance in rows.judged(found, weight):
         ratio = off / variance
-        value -= (np.log(variance) + np.log(ratio.mean(axis=0))).mean()
+        value -= 0.25 * (np.log(variance) + np.log(ratio.mean(axis=0))).mean()
     return value
 
 
 def _left_out_residuals(rows, squared, own):
-    """Return the root of a process, and what it leaves of residuals; see `LeftOutRows.judged`.
+    """Return the root of a process, and what it says of each; see `LeftOutRows.expected`.
 
     None where a correlation that is cut off at 0 is that of no process, or is not to rounding.
     """
@@ -177,26 +146,33 @@ def _left_out_residuals(rows, squared, own):
     except NotPositiveDefiniteError:
         return None
     precision = (root**2).sum(axis=0), (root * root[:, rows.nearest]).sum(axis=0)
-    return root, list(rows.judged(*precision, root.T @ (root @ rows.residuals)))
+    return root, list(rows.expected(*precision, root.T @ (root @ rows.residuals)))
 
 
-def with_ratios(process, rows):
-    """Return a `NearResiduals` that knows how far off rows are; None where they gain nothing.
+def weighed(process, rows):
+    """Return a `NearResiduals` with its share of predictions; None where rows gain next to nothing.
 
-    They are to gain without their nearest row, too: what single rows left out say holds between
-    rows that are as near as these. There the gain is to be above its standard error. Both are to
-    outweigh what rows lose that were furthest off of all: a sample may have none of them.
+    With that share rows are likeliest that were left out, alone and with the one nearest to each:
+    what single rows say holds between rows that are as near as these. One row more of either kind
+    is counted, one that is as the process expects and one that is not. No share counts by which
+    only a few rows gain.
     """
     known = _left_out_residuals(rows, process.squared, process.own)
     if known is None:
         return None
-    root, found = known
-    process = replace(process, ratios=found[0][0] / found[0][1])
-    process.__dict__["root_inverse"] = root
-    alone, fewer = (
-        log_density(off, variance * process.off(rows.near, among)) - rows.before
-        for among, (off, variance) in zip(rows.among, found, strict=True)
-    )
-    has_gain = is_gain(alone) and is_gain(fewer, 0.0, 1.0)
-    cost = 0.0 if rows.far is None else rows.far.cost(process)
-    return process if has_gain and min(np.nanmean(alone), np.nanmean(fewer)) > cost else None
+    (root, found), n = known, len(rows.X)
+    best = _value(rows, found, 0.0), None
+    before = log_density(squares_of(rows.left), rows.variance)
+    for rest in np.geomspace(1.0 / (n + 2.0), 1.0, _N_SHARES, endpoint=False):
+        weight, told = float(1.0 - rest), list(rows.judged(found, 1.0 - rest))
+        one = replace(process, weight=weight, ratios=told[0][0] / told[0][1])  # of single rows
+        gains = [
+            log_density(off, variance * one.off(rows.near, weight * among)) - before
+            for among, (off, variance) in zip(rows.among, told, strict=True)
+        ]
+        value = _value(rows, found, weight) + np.log(rest * weight) / n
+        if value > best[0] and all(map(is_gain, gains)):
+            best = value, one
+    if best[1] is not None:
+        best[1].__dict__["root_inverse"] = root
+    return best[1]

@@ -387,10 +387,10 @@ def are_elsewhere(fitted, rows, n_jobs):
     return bool(fitted.predictor.novelty(inputs, n_jobs).mean() > 1.0 - _EXPLAINED_BEFORE)
 
 
-def answered(fitted, answer, alone=(), elsewhere=False):
+def answered(fitted, answer, rows, alone=(), elsewhere=False):
     """Return a stream after an `Answer`, and the share of what is known that is left.
 
-    The share is not applied yet: the batch that follows does. ``alone`` are rows that were learned
+    The share is not applied yet: the batch of the rows does. ``alone`` are rows that were learned
     from already, as far as they are known to be of after the shift. Where rows so far say little of
     the function at the batch, it is ``elsewhere``: its noise is not theirs, then.
     """
@@ -405,7 +405,10 @@ def answered(fitted, answer, alone=(), elsewhere=False):
         log_noise = float(log_noise[0]) if len(log_noise) == 1 else float(log_noise.max())
     is_level = answer.share == 1.0 and not answer.begins_anew
     is_level = is_level and (answer.is_of_few or bool((answer.noise == 1.0).all()))
-    are_right = elsewhere and answer.share == 1.0 and not level.any()  # the rows so far
+    are_right = answer.share == 1.0 and not level.any()  # the rows so far
+    places = state.places if are_right and (elsewhere or not answer.is_of_few) else NO_PLACES
+    if not elsewhere:
+        places = places.away_from(rows, fitted.posterior.prior.kernel)
     state = replace(
         state,
         moments=moments,
@@ -417,7 +420,7 @@ def answered(fitted, answer, alone=(), elsewhere=False):
         waiting=state.waiting if answer.is_of_few and not level.any() else NONE_WAITING,
         bands=NO_BANDS,
         levels=NO_LEVELS,
-        places=state.places if are_right else NO_PLACES,
+        places=places,
     )
     return replace(
         fitted,

@@ -411,14 +411,14 @@ class Stream:
         Parameters
         ----------
         before : Fitted or None
-            The stream before the batch. Where its noise fell, rows that told of more say nothing of
-            what comes, unless the batch is elsewhere.
+            The stream before the batch. Where its noise fell, rows near the batch that told of more
+            say nothing of what comes, unless the batch is elsewhere.
         """
         chosen, places, n_jobs = self.inducing, state.places, problem.settings.n_jobs
         m = len(fitted.parameters.Z) if chosen is None else chosen.n_inducing
         if state.watch.noise_fell and not are_elsewhere(before, problem.rows, n_jobs):
-            places = NO_PLACES
-        places = places.joined(state.telling(problem.rows), m, fitted, n_jobs)
+            places = places.away_from(problem.rows, before.posterior.prior.kernel)
+        places = places.joined(state.telling(problem.rows), m)
         if not state.is_established:
             return replace(state, places=places.unjudged())
         places, share = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)

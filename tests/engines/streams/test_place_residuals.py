@@ -1,7 +1,6 @@
 """Residuals of a stream's sample, predicted from one another."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,9 @@ from stream_helpers import (
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams import band_places
-from sklearn_sgp.engines.streams.place_residuals import FarRows, LeftOutRows, with_ratios
+from sklearn_sgp.engines.streams.place_residuals import LeftOutRows, weighed
+from sklearn_sgp.predict import stream_residuals
+from sklearn_sgp.predict.observations import NONE_UNLIKE
 from sklearn_sgp.predict.stream_residuals import NearResiduals
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # too few inducing inputs
@@ -71,10 +72,11 @@ def dense(process, x):
         above = sum(r * max(row[c] - x[0, c], 0.0) for r, row in zip(rho, X, strict=True))
         below = sum(r * max(x[0, c] - row[c], 0.0) for r, row in zip(rho, X, strict=True))
         share *= min(min(above, below) / (max(above, below) + 1e-300) / 0.01, 1.0)
+    share *= process.weight
     told = share * (2.0 - share)
     weights = np.array(rho) ** 4
     off = (weights @ process.ratios + process.ratios.mean(axis=0)) / (weights.sum() + 1.0)
-    left = 1.0 - told * (k @ np.linalg.solve(K, k)) + told / (n + 1.0)
+    left = 1.0 - told * (k @ np.linalg.solve(K, k))
     expected = share * (k @ np.linalg.solve(K, process.residuals))
     return expected, left * (1.0 + told * (off - 1.0))
 
@@ -88,9 +90,8 @@ def test_residuals_are_those_of_their_definition(stream, rng):
     for columns in (1, 2):
         X = rng.uniform(0.0, 2.0, (30, columns))
         kernel = kernel if columns == 1 else plane_kernel()
-        process = NearResiduals(
-            kernel, X, rng.standard_normal((30, 2)), 2, 0.1, 0.7, rng.gamma(2.0, size=(30, 2))
-        )
+        residuals, ratios = rng.standard_normal((30, 2)), rng.gamma(2.0, size=(30, 2))
+        process = NearResiduals(kernel, X, residuals, 2, 0.1, 0.7, ratios, weight=0.8)
         places = np.vstack([rng.uniform(0.0, 2.0, (6, columns)), np.full((1, columns), 40.0)])
         expected, factor = process.at(places)
         assert_allclose(process.mean_at(places), expected, rtol=1e-12)
@@ -111,27 +112,25 @@ def test_rows_are_left_out_as_their_definition_says(stream, rng):
     """Without each, and without it and its nearest, all that is expected is computed anew."""
     kernel = stream[0]._fitted.parameters.kernel
     X = np.sort(rng.uniform(0.0, 2.0, (25, 1)), axis=0)
-    residuals, stray, variance = rng.standard_normal((3, 25, 1))
+    residuals, left, variance = rng.standard_normal((3, 25, 1))
     variance = variance**2
     near = NearResiduals(kernel, X, residuals, 0, 0.0, 0.5)._near(X)[0]
     np.fill_diagonal(near, 0.0)
-    rows = LeftOutRows(kernel, X, residuals, stray, variance, near, 0.5)
+    rows = LeftOutRows(kernel, X, residuals, left, variance, near, 0.5)
     process = rows.process(1, 0.1)
     root = process.root_inverse
     precision = root.T @ root
     pair = precision[np.arange(25), rows.nearest]
-    found = list(rows.judged(np.diagonal(precision), pair, precision @ residuals))
+    found = list(rows.expected(np.diagonal(precision), pair, precision @ residuals))
+    found = list(rows.judged(found, 0.7))
     for i in range(25):
         for gone, (squares, bands) in zip(([i], [i, rows.nearest[i]]), found, strict=True):
             kept = np.delete(np.arange(25), gone)
-            others = NearResiduals(kernel, X[kept], residuals[kept], 1, 0.1, 0.5)
-            others = replace(others, ratios=np.ones((len(kept), 1)))
+            ones = np.ones((len(kept), 1))
+            others = NearResiduals(kernel, X[kept], residuals[kept], 1, 0.1, 0.5, ones, 0.7)
             expected, factor = others.at(X[i : i + 1])
-            assert_allclose(squares[i], (stray[i] - expected[0]) ** 2, rtol=1e-6)
-            told = others.share_among(others._near(X[i : i + 1])[0], X[i : i + 1])[0]
-            told = told * (2.0 - told)
-            left = factor[0] + told / 26.0 - told / (len(kept) + 1.0)
-            assert_allclose(bands[i] / variance[i], left, rtol=1e-6)
+            assert_allclose(squares[i], (left[i] - expected[0]) ** 2, rtol=1e-6)
+            assert_allclose(bands[i] / variance[i], factor[0], rtol=1e-6)
 
 
 # Streams
@@ -168,11 +167,11 @@ def test_bursts_ahead_are_not_worse():
             before = without_residuals(model)
             gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
         model.partial_fit(*piece)
-    assert_allclose(gains, 0.0, atol=1e-9)
+    assert min(gains) > -0.01  # what the share of rows that are like none costs
 
 
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
-def test_rare_rows_that_are_far_off_are_remembered():
+def test_rare_rows_that_are_far_off_cost_little():
     """A sample has hardly any of them, and each cost thousands of nats."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 10.0, (1500, 1))[:1000]
@@ -183,22 +182,53 @@ def test_rare_rows_that_are_far_off_are_remembered():
             before = without_residuals(model)
             gains.append(np.mean(model.log_density(*piece) - before.log_density(*piece)))
         model.partial_fit(*piece)
-    assert min(gains) > -0.1
-    far = model._fitted.state.places.far.rows
-    assert len(far) == 16 and (far.y > 3.0).sum() > 5
+    assert min(gains) > -0.01 and np.mean(gains) > 0.2
 
 
-def test_what_rows_far_off_lose_is_a_cost_to_all(stream):
-    process = residuals_of(stream[0])
-    X = process.X[40:43] + 1e-3
-    far = np.array([[0.0], [0.1], [20.0]]) + process.mean_at(X)
-    variance = np.full((3, 1), 0.5)
-    expected, factor = process.at(X)
-    before = norm.logpdf(far, 0.0, np.sqrt(0.5))
-    after = norm.logpdf(far, expected, np.sqrt(0.5 * factor))
-    cost = FarRows(X, far, variance, 200).cost(process)
-    assert_allclose(cost, np.maximum(before - after, 0.0).sum() / 200.0, rtol=1e-6)
-    assert cost > 1.0
+@pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
+def test_first_spikes_after_a_clean_start_cost_little():
+    """They had 250 deviations of the bands that residuals of clean rows make."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0.0, 6.0, (1200, 1))
+    y = np.sin(20.0 * X[:, 0]) + 0.02 * rng.standard_normal(1200)
+    y[1100:] += 5.0 * (rng.random(100) < 0.02)
+    model = StreamingSGPRegressor(n_inducing=20, random_state=0)
+    taught(model, batches(X[:1100], y[:1100], *range(100, 1100, 100)))
+    assert residuals_of(model) is not None and (y[1100:] > 3.0).any()
+    before = without_residuals(model)
+    gains = model.log_density(X[1100:], y[1100:]) - before.log_density(X[1100:], y[1100:])
+    assert gains.mean() > 0.0 and gains.min() > -10.0
+
+
+def test_the_share_is_what_rows_left_out_bear_out(stream, rng):
+    """That of all rows but one where all follow, none of noise, less with each row far off."""
+    process, shares = residuals_of(stream[0]), []
+    kernel, n = process.kernel, 80
+    X = np.linspace(0.0, 6.0, n)[:, None]
+    near, smooth = kernel.gram(X) / kernel.diag(X)[0] - np.eye(n), waves(X)[:, None]
+    for far in (0.0, 0.3, 3.0, np.inf):
+        off = rng.standard_normal((n, 1)) * (far if np.isfinite(far) else 1.0)
+        residuals = smooth * np.isfinite(far) + off * (np.arange(n) % 10 == 5)[:, None]
+        residuals = residuals if np.isfinite(far) else off
+        rows = LeftOutRows(kernel, X, residuals, residuals, np.ones((n, 1)), near, 0.5)
+        found = weighed(rows.process(0, 1e-3), rows)
+        shares.append(0.0 if found is None else found.weight)
+    assert_allclose(shares[0], 81.0 / 82.0)
+    assert shares[0] > shares[1] > shares[2] and shares[3] == 0.0
+
+
+def test_a_first_row_that_is_far_off_costs_the_logarithm_of_those_before(stream):
+    """The density is a mixture with what rows are without, the deviation is not."""
+    model, X, _ = stream
+    process, X = residuals_of(model), X[200:240]
+    mean, std = model.predict(X, return_std=True)
+    share, far = 1.0 / (len(process.X) + 2.0), np.array([[0.0], [1.0], [300.0]]) * std
+    wide = 2.0 * model.y_scale_**2
+    own = model.predict(X, return_std=True, include_noise=False)[1] ** 2
+    parts = [np.log1p(-share) + norm.logpdf(far, 0.0, std)]
+    parts += [np.log(share) + norm.logpdf(far, 0.0, np.sqrt(wide + own))]
+    for off, expected in zip(far, np.logaddexp(*parts), strict=True):
+        assert_allclose(model.log_density(X, mean + off), expected, rtol=1e-6)
 
 
 def test_noise_has_no_shape(rng):
@@ -209,8 +239,10 @@ def test_noise_has_no_shape(rng):
     assert residuals_of(model) is None
 
 
-def test_everything_predicted_has_the_same_bands(stream):
-    model, X, y = stream
+def test_everything_predicted_has_the_same_bands(stream, monkeypatch):
+    """But for the share of rows that are like none."""
+    monkeypatch.setattr(stream_residuals, "UnlikeRows", lambda *_: NONE_UNLIKE)
+    model, X, y = pickle.loads(pickle.dumps(stream))
     assert_all_have_the_same_bands(model, X[5::60], y[5::60], rtol=1e-6)
     mean = model.predict(X[5::60])
     draws = model.sample_y(X[5::60], 4000, random_state=0, method="pathwise")
@@ -324,4 +356,4 @@ def test_a_correlation_that_is_cut_off_has_no_factor():
     X = np.arange(3.0)[:, None]
     ones = np.ones((3, 1))
     rows = LeftOutRows(None, X, ones, ones, ones, near - np.eye(3), 0.5)
-    assert with_ratios(rows.process(0, 1e-5), rows) is None
+    assert weighed(rows.process(0, 1e-5), rows) is None
