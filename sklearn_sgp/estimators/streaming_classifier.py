@@ -261,14 +261,14 @@ class StreamingSGPClassifier(SGPClassifier):
     in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
 
     ``fit`` makes one pass over the rows in their order, as if they came in batches; a table that is
-    sorted by class is taken at random. The first batch of ``partial_fit`` decides starting values, so it should have a few hundred rows. Later batches
-    may have any size. If the kernel is learned, rows are kept until there are 25 of positive
-    weight, and the stream begins anew with each batch until then. With the default kernel up to 512
-    rows are kept to begin anew each time that they have doubled, unless something fades or is far
-    away: labels of few rows say little, and a kernel that has missed their boundaries would be for
-    ever. A batch of one class updates the posterior and leaves the kernel as it is. ``kernel``,
-    ``kernel_priors``, ``likelihood``, ``optimize_inducing`` and ``categorical_features`` must stay
-    as in the first batch.
+    sorted by class is taken at random. The first batch of ``partial_fit`` decides starting values,
+    so it should have a few hundred rows. Later batches may have any size. If the kernel is learned,
+    rows are kept until there are 25 of positive weight, and the stream begins anew with each batch
+    until then. With the default kernel up to 512 rows are kept to begin anew each time that they
+    have doubled, unless something fades or is far away: labels of few rows say little, and a kernel
+    that has missed their boundaries would be for ever. A batch of one class updates the posterior
+    and leaves the kernel as it is. ``kernel``, ``kernel_priors``, ``likelihood``,
+    ``optimize_inducing`` and ``categorical_features`` must stay as in the first batch.
 
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this

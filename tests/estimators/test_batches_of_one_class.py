@@ -44,7 +44,7 @@ def test_later_classes_are_learned(model):
 
 
 def test_a_table_that_is_sorted_by_class_is_no_stream(rng):
-    """Batches had a class each: errors of probabilities were .21 where rows at random have .08."""
+    """Batches had a class each: probabilities had errors of .21."""
     X = rng.uniform([0.0, -1.0], [15.0, 1.0], (1200, 2))
     p = 1.0 / (1.0 + np.exp(-5.0 * np.sin(1.2 * X[:, 0]) - 3.0 * X[:, 1]))
     y = rng.uniform(size=1200) < p
