@@ -28,6 +28,11 @@ def borne_out(start, rows):
     wider that intervals of 90 % are those. The scale of one row, or of equal targets, is their
     size, or 1 where they are 0. An earlier fit of more rows has learned kernel and noise, which
     stay: where targets are scaled to deviations of these rows, in units that are as unknown.
+
+    Functions of counts, amounts and shares have a scale of their own, with which they start: a
+    deviation of 1, of the logarithm of a rate. The bound of few rows is highest where they have
+    none at all, and nothing is uncertain. One to five counts of four functions, 128 fits: 90 %
+    intervals held .14 to .95 and hold .57 to .99, with half of that variance .46 to .98.
     """
     if rows.live_elsewhere or not _is_unsure(start, rows):
         return start
@@ -37,15 +42,22 @@ def borne_out(start, rows):
     parameters, space = start.times(factor, parameters), start.space.without("theta")
     if "log_noise" in start.with_default_bounds:
         space = space.without("log_noise")
+    if not _has_scale(start):
+        space = space.without("likelihood")
     return replace(start, parameters=parameters, space=space, alternatives=(), wider=factor)
 
 
 def _is_unsure(start, rows):
     by_default = "theta" in start.with_default_bounds
-    has_noise = getattr(start.likelihood, "has_noise", False)  # Gaussian, or with tails
-    is_plain = has_noise and not start.parameters.has_features
+    is_told = getattr(start.likelihood, "has_noise", False) or not _has_scale(start)
+    is_plain = is_told and not start.parameters.has_features
     of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
     return by_default and is_plain and of_numbers and _are_few(rows)
+
+
+def _has_scale(start):
+    """Return whether the function has that of the targets, not one of logarithms or the like."""
+    return getattr(start.likelihood, "scales_targets", False)
 
 
 def _are_few(rows):
@@ -55,6 +67,8 @@ def _are_few(rows):
 def _factor(start, rows):
     """Return what deviations as they start, in units of the targets, are multiplied by."""
     n = len(rows)
+    if not _has_scale(start):
+        return 1.0
     wider = stdtrit(max(n - 1, 1), _UPPER) / ndtri(_UPPER)
     if n > 1:
         wider *= np.sqrt(n / (n - 1))

@@ -83,10 +83,15 @@ class Fit:
         return fit
 
     def ended_by_ctrl_c(self):
-        """Return what was learned, after which Ctrl-C is raised; at once where that is not all."""
-        if self.fitted is None or self.fitted.parameters.has_means:  # `MoveMeans` is to come
+        """Return what was learned, after which Ctrl-C is raised; at once where that is not all.
+
+        The plain fit stands for one of warped targets that was not learned.
+        """
+        learned = self.plain if self.fitted is None and self.plain is not None else self
+        if learned.fitted is None or learned.fitted.parameters.has_means:  # `MoveMeans` is to come
             raise KeyboardInterrupt
-        return replace(self, fitted=replace(self.fitted, interrupted=True))
+        fitted = replace(learned.fitted, interrupted=True)
+        return replace(learned, fitted=fitted, trace=self.trace)
 
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.

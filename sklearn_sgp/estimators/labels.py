@@ -43,6 +43,12 @@ def checked_labels(estimator, X, y, sample_weight, *, reset, classes=None):
     return inputs, y, weight
 
 
+def are_grouped(y):
+    """Return whether labels of several classes come class after class, as in a sorted table."""
+    n_changes, n_classes = np.count_nonzero(y[1:] != y[:-1]), len(np.unique(y))
+    return len(y) > n_classes > 1 and n_changes == n_classes - 1
+
+
 def weight_of_classes(class_weight, y, classes, weight):
     """Return the weight of each row's class, or raise a ValueError."""
     place = ClassLabels(classes, None).positions(y)

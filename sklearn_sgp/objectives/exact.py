@@ -106,11 +106,22 @@ def _sum_of_values(outputs):
 def left_out_score(parameters, rows):
     """Return the `Score` of the rows, each given all others: log densities of their means."""
     each = 0.0
-    for one in _outputs(parameters.kernel, rows, parameters.noise_variance):
-        precision = np.diagonal(inverse_from_cholesky(one.L))[:, None]
-        errors = left_out_errors(one.solved, precision)
+    for errors in _left_out(parameters, rows):
         each = each + log_normal_density(*errors).sum(axis=1)
     return Score(each, np.ones(len(each)))
+
+
+def left_out_means(parameters, rows):
+    """Return what is predicted of the rows' means, (k, t), of each from all others."""
+    errors = np.hstack([errors for errors, _ in _left_out(parameters, rows)])
+    return rows.means - errors
+
+
+def _left_out(parameters, rows):
+    """Yield, for outputs of one noise variance, errors of rows left out and their variances."""
+    for one in _outputs(parameters.kernel, rows, parameters.noise_variance):
+        precision = np.diagonal(inverse_from_cholesky(one.L))[:, None]
+        yield left_out_errors(one.solved, precision)
 
 
 def exact_posterior(prior, rows, noise_variance):

@@ -339,3 +339,10 @@ def interrupted(fit):
         return replace(fit(*args, **known), interrupted=True)
 
     return stopped
+
+
+def test_adam_learns_from_more_than_few_labels(rng):
+    """A TypeError of None came from minibatches of the bound that sites begin with."""
+    X = rng.uniform(-1.0, 1.0, (700, 2))
+    model = AnytimeSGPClassifier(optimizer="adam", max_iter=2, tol=1e3, random_state=0)
+    assert model.fit(X, X[:, 0] > 0.0).score(X, X[:, 0] > 0.0) > 0.9

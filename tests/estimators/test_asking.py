@@ -93,6 +93,7 @@ def test_contexts_are_left_where_ctrl_c_comes_between_two_calls():
 
         def __init__(self):
             self.own = self._own()
+            self.throw, self.close = self.own.throw, self.own.close
 
         def _own(self):
             try:
@@ -105,10 +106,56 @@ def test_contexts_are_left_where_ctrl_c_comes_between_two_calls():
                 raise KeyboardInterrupt
             return self.own.send(answer)
 
-        def close(self):
-            self.own.close()
+        @property
+        def gi_frame(self):
+            return self.own.gi_frame
 
-    asking = Asking()
     with pytest.raises(KeyboardInterrupt):
-        answered(asking)
+        answered(Asking())
     assert left == ["context"]
+
+
+def test_ctrl_c_between_two_calls_is_raised_where_the_next_one_was_asked_for():
+    """Who asked keeps what it has learned."""
+
+    class Asking:
+        """A generator that Ctrl-C meets once, before it goes on."""
+
+        def __init__(self):
+            self.own = self._own()
+            self.throw, self.close = self.own.throw, self.own.close
+
+        def _own(self):
+            kept = None
+            try:
+                kept = yield partial(int, "1")
+                yield partial(int, "2")
+            except KeyboardInterrupt:
+                return kept
+
+        def send(self, answer):
+            if answer == 2:
+                raise KeyboardInterrupt
+            return self.own.send(answer)
+
+        @property
+        def gi_frame(self):
+            return self.own.gi_frame
+
+    assert answered(Asking()) == 1
+
+
+def test_a_stop_iteration_of_a_call_is_raised_as_it_is():
+    """One of a user's callback was a RuntimeError: a generator cannot raise it."""
+
+    def stops():
+        raise StopIteration("told")
+
+    def inner():
+        yield stops
+
+    def asking():
+        yield from inner()
+
+    with pytest.raises(StopIteration, match="told"):
+        answered(asking())

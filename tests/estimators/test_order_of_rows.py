@@ -10,6 +10,7 @@ from slow_variants import slow
 from sklearn_sgp import (
     AnytimeSGPClassifier,
     AnytimeSGPRegressor,
+    StreamingSGPClassifier,
     StreamingSGPRegressor,
     SVGPClassifier,
     SVGPRegressor,
@@ -143,3 +144,14 @@ EVERY = [(name, n) for name in MAKES for n in (4, 24, 100) if name != "vif class
 def test_every_order_of_the_rows(name, n_stations):
     """Sorted, row by row or shuffled: length scales agree to 5 %, errors to 3 %, but for draws."""
     check_orders(name, n_stations)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [SVGPClassifier, AnytimeSGPClassifier, StreamingSGPClassifier])
+def test_labels_in_every_order(make):
+    """By station and time, by height, shuffled or by label: errors of probabilities are alike."""
+    X = table(24, 960)
+    y, found = targets(X, "classes"), []
+    for order in (*orders(X), np.argsort(y, kind="stable")):
+        found.append(error(make(random_state=0).fit(X[order], y[order]), X))
+    assert max(found) < 1.1 * min(found) + 0.01

@@ -62,12 +62,20 @@ def _row_major(rng, X, n_stations=None):
     return X
 
 
+def _of_an_archive(rng, X):
+    """Heavy tails, many zeros, few values and half of the rows again, all stations in turn."""
+    X = np.exp(2.0 * np.minimum(_row_major(rng, X, int(rng.choice([3, 7]))), 14.0))
+    X[:, 0] = np.round(np.log(X[:, 0]), 1) * (rng.uniform(size=len(X)) > 0.4)
+    return X[np.sort(rng.integers(0, len(X), len(X)))]
+
+
 INPUTS = {
     "row-major": _row_major,
     "row-major, sorted by station": lambda rng, X: (
         lambda made: made[np.argsort(made[:, 0], kind="stable")]
     )(_row_major(rng, X)),
     "uniform": lambda rng, X: X,
+    "of an archive": _of_an_archive,
     "sorted": lambda rng, X: np.sort(X, axis=0),
     "integers": lambda rng, X: np.round(3.0 * X),
     "binary": lambda rng, X: (X > 0.0).astype(float),
@@ -100,6 +108,12 @@ def _with_last(y, value):
     return y
 
 
+def _rounded_levels(rng, f):
+    """A level for each of a few, noise that is heavy, rounded, with a limit that many rows have."""
+    y = f + np.floor(3.0 * f) + 0.2 * rng.standard_t(2.5, len(f))
+    return np.minimum(np.round(y, 1), 2.0)
+
+
 NUMBERS = {
     "smooth": lambda rng, f: f + 0.1 * rng.standard_normal(len(f)),
     "exact": lambda rng, f: f,
@@ -116,6 +130,7 @@ NUMBERS = {
     "all sizes": lambda rng, f: np.exp(10.0 * rng.standard_normal(len(f))),
     "noise here and there": lambda rng, f: f + np.abs(f) ** 3 * rng.standard_normal(len(f)),
     "integers": lambda rng, f: np.round(3.0 * f),
+    "rounded, heavy and limited": _rounded_levels,
     "contradictions": lambda rng, f: f + (-1.0) ** np.arange(len(f)),
 }
 COUNTS = {

@@ -21,6 +21,7 @@ from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
 from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
+from ...optimize.momentum import STOCHASTIC
 from ...optimize.probes import far_steps
 from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
@@ -333,11 +334,13 @@ def with_variational_start(problem, budget):
     if not len(Z):
         Z = np.asarray(few.X[fixed_index(len(few), _BOUND_INDUCING)], dtype=np.float64)
     some = start.parameters.with_values(Z=Z[fixed_index(len(Z), _BOUND_INDUCING)])
+    optimizer = problem.settings.optimizer
+    optimizer = "auto" if optimizer in STOCHASTIC else optimizer  # of few rows
     bound = replace(
         problem,
         rows=few,
         start=replace(start, parameters=some, alternatives=()),
-        settings=replace(problem.settings, n_restarts_optimizer=0),
+        settings=replace(problem.settings, optimizer=optimizer, n_restarts_optimizer=0),
         trace=Trace(Clock(None if seconds == np.inf else seconds)),
         is_interim=True,
         inputs_are_rows=False,
