@@ -63,7 +63,7 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
 @pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
-    """Given all others, or those near, whose sites are of the exact process without them."""
+    """Given all others, or those near and some, with sites of the exact process without them."""
     seen, calibrated = [], SitesHeldOut.calibrated
 
     class Recorded(LeftOutClasses):
@@ -92,8 +92,12 @@ def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
         assert_allclose(left_out.moments[1][part, 0], variance, rtol=5e-2)
         assert_allclose(left_out.place[part], rows.y[own, 0])
         at += len(own)
+        if n > 60:  # the first row is the middle, and 150 near ones remain
+            away = np.linalg.norm(rows.X[others] - rows.X[others[0]], axis=1)
+            assert np.median(away[150:]) > away[:150].max()
     assert at == len(left_out.place) == (60 if n == 60 else 100)
-    assert {len(others) for others, _ in held.groups} == ({48} if n == 60 else {250})
+    sizes = [len(others) for others, _ in held.groups]
+    assert set(sizes) == {48} if n == 60 else 150 < min(sizes) <= max(sizes) <= 250
 
 
 def dense_moments(kernel, rows, Xs, fitted, sweeps=60):

@@ -45,9 +45,12 @@ _MOST_ROWS_OF_CLASSES = 3 * LARGEST_WHOLE
 # those whose sites are known at another kernel. By cavities 200 rows of three classes, six draws,
 # were up to 0.34 nats a row surer than new rows: other sites have seen the row that is left out.
 _HELD_PARTS, _SWEEPS = 5, (25, 10)
-# Of more rows than are one group: groups, near rows of each, and those of them that are held out,
-# one in so many of the nearest.
-_PLACES, _AROUND, _HELD, _ONE_IN = 48, 300, 50, 4
+# Of more rows than are one group: groups, near rows of each, those of them that are held out, one
+# in so many of the nearest, and draws of rows from all. 300 near rows and no others know nothing of
+# what is wide: of seven tables of 800 to 3,000 rows they preferred what new rows have .004 to .005
+# nats less by on three. Gains have standard errors of .001 to .0016, with 48 groups of .0012 to
+# .0025.
+_PLACES, _CLOSEST, _HELD, _ONE_IN, _FROM_ALL = 96, 200, 50, 4, 100
 # Standard errors by which sites of a kernel that a bound has found are behind regressions, and do
 # not catch up: two draws each of five tables of 1,200 to 3,000 rows had -9.1, -7.5 and -6.0 where
 # sites lost, which took 15 to 35 s to learn, and -4.5 to 1.9 where they won by up to 0.015 nats.
@@ -73,8 +76,8 @@ def affords_sites(problem):
 class LabelsHeldOut:
     """Rows whose classes are held out, each predicted from others.
 
-    All rows in parts, where they are few; else some among near ones. The length scales of the
-    parameters say what is near.
+    All rows in parts, where they are few; else some from near ones and some from anywhere. The
+    length scales of the parameters say what is near.
     """
 
     def __init__(self, problem, parameters):
@@ -87,9 +90,12 @@ class LabelsHeldOut:
         else:
             scale = nearness_scales(parameters.kernel, column_mean_std(rows.X, None)[1])
             middles = random_index(len(rows), _PLACES, rng)
-            near = nearest_in_table(rows.X, scale, middles, _AROUND)
             held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
-            self.groups = [(one[without_equals(rows.X[one], held)], one[held]) for one in near]
+            self.groups = []
+            for near in nearest_in_table(rows.X, scale, middles, _CLOSEST):
+                far = np.setdiff1d(rng.randint(len(rows), size=_FROM_ALL), near)
+                some = np.append(near, far)
+                self.groups.append((some[without_equals(rows.X[some], held)], near[held]))
 
     def pieces(self, rows):
         """Return the own rows of each group behind the others: list of `ConditionedRows`."""
