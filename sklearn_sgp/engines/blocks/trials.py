@@ -31,7 +31,7 @@ from ..variational.engine import Variational
 
 # The two best trials get a round unless one is better by more than so many standard errors; the
 # better one goes on.
-_CLEARLY_BETTER = 2.0
+CLEARLY_BETTER = 2.0
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.
 _LEVELS_VARIANCE = 0.1
@@ -98,7 +98,7 @@ def best_start(problem, sample, starts, budget):
 
 def _is_clear(first, second):
     gain, error = first.gain(second)
-    return gain > _CLEARLY_BETTER * error
+    return gain > CLEARLY_BETTER * error
 
 
 def _with_own_scales(problem, sample, starts, result, budget):
