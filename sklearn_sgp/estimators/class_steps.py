@@ -49,13 +49,13 @@ class SitesIfBetter:
             if compared is None:
                 return fit
             own, best, other, sites = compared
+            is_better = best.score.mean > own.score.mean
             if problem.learns and sites.are_of_two:
-                other, best = self._learned(other, sites, best, own.score)
+                other, best, is_better = self._learned(other, sites, best, own.score)
+            elif problem.learns:
+                is_better = best.score.is_better(own.score)
             name, seconds = _SITES[sites.are_of_two], clock.elapsed() - began
             best = replace(best, name=name, seconds=seconds)
-            is_better = best.score.mean > own.score.mean
-            if problem.learns and not sites.are_of_two:
-                is_better = best.score.is_better(own.score)
             if is_better:
                 fitted, _ = sites_of_all(_held_at(other.problem, best.result), other.engine.plan)
                 if fitted.interrupted:
@@ -87,15 +87,24 @@ class SitesIfBetter:
         return own, sites.best(climbs), other, sites
 
     def _learned(self, other, sites, best, of_regressions):
-        """Learn the kernel of two classes by the evidence of sites; keep it if labels prefer it.
+        """Learn the kernel of two classes by the evidence of sites; keep it unless labels object.
+
+        Few labels have to prefer it.
 
         Few rows go on from the kernel that labels have chosen. Of more, groups of near rows hardly
         lead away from what regressions have learned: they begin as where sites are asked for. What
         few rows have told of many categories stays: evidence of all of them ends where categories
         explain each label, and labels that it has seen do not object.
+
+        Returns
+        -------
+        other : Fit
+        best : Tried
+        is_better : bool
+            Whether that is better than regressions.
         """
         if sites.held_out.is_of_all and learns_much_of_categories(other.problem.start):
-            return other, best
+            return other, best, best.score.mean > of_regressions.mean
         trace, before = other.problem.trace, replace(best, name="as labels choose")
         trace.begin("sites near rows")
         if sites.held_out.is_of_all:
@@ -104,9 +113,11 @@ class SitesIfBetter:
             problem = _apart(self.pose(other).problem)
             start, found = sites.anew(problem, other.engine.plan, of_regressions)
             begun = replace(other, problem=replace(problem, start=start, trace=trace))
-        taken = max(before, found, key=lambda one: one.score.mean)  # the first of equal ones
+        stays = not sites.held_out.objects(of_regressions, found.score)
+        taken = found if stays else max(before, found, key=lambda one: one.score.mean)
         tell("sites: kernel", [before, found], taken, trace)
-        return (begun, found) if taken is found else (other, best)
+        is_better = stays or taken.score.mean > of_regressions.mean
+        return (begun, found, is_better) if taken is found else (other, best, is_better)
 
 
 def _instead_of(fit, other, fitted, sites):

@@ -89,10 +89,10 @@ def test_two_classes_of_more_rows_than_a_group_have_sites():
     """Labels among near rows are held out, and evidence of groups finds the kernel."""
     X, y = checkered(1600, 2, 6005)
     options = {"random_state": 0, "init_size": 400, "n_inducing": 30, "max_iter": 10}
-    model = AnytimeSGPClassifier(**options).fit(X[:600], y[:600])
+    model = AnytimeSGPClassifier(**options).fit(X[:800], y[:800])
     assert isinstance(model.likelihood_, Probit)
-    other = AnytimeSGPClassifier(likelihood="dirichlet", **options).fit(X[:600], y[:600])
-    found, before = (one.log_density(X[600:], y[600:]).mean() for one in (model, other))
+    other = AnytimeSGPClassifier(likelihood="dirichlet", **options).fit(X[:800], y[:800])
+    found, before = (one.log_density(X[800:], y[800:]).mean() for one in (model, other))
     assert found > before
 
 

@@ -155,6 +155,17 @@ def test_many_rows_learn_from_groups():
     assert {row["choice"] for row in fitted.choices_} >= {"kernel and start"}
 
 
+@pytest.mark.slow
+def test_few_columns_that_count_have_length_scales_of_their_own():
+    """With one for all five new rows had -0.53 nats; by their probabilities they have -0.367."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    f = 3.0 * np.sin(3.0 * X[:, 0]) + 1.5 * X[:, 1] * X[:, 2] - 1.0
+    y = f + rng.logistic(size=2000) > 0.0
+    fitted = learning(max_iter=20).fit(X[:700], y[:700])
+    assert fitted.log_density(X[900:], y[900:]).mean() > -0.42
+
+
 def test_weights_are_repetitions():
     """A row of weight 2 is two rows."""
     X, y = labels(200)

@@ -9,9 +9,10 @@ from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
-from sklearn_sgp.engines.blocks.class_sites import SitesHeldOut
+from sklearn_sgp.engines.blocks.class_sites import LabelsHeldOut, SitesHeldOut
 from sklearn_sgp.likelihoods import Logit, Probit
 from sklearn_sgp.objectives.left_out_classes import LeftOutClasses
+from sklearn_sgp.objectives.scores import Score
 
 DECISIONS = {Probit: norm.cdf, Logit: expit}
 
@@ -63,7 +64,7 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
 @pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
-    """Given all others, or those near, whose sites are of the exact process without them."""
+    """Given all others, or those near and some, with sites of the exact process without them."""
     seen, calibrated = [], SitesHeldOut.calibrated
 
     class Recorded(LeftOutClasses):
@@ -92,8 +93,25 @@ def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
         assert_allclose(left_out.moments[1][part, 0], variance, rtol=5e-2)
         assert_allclose(left_out.place[part], rows.y[own, 0])
         at += len(own)
+        if n > 60:  # the first row is the middle, and 150 near ones remain
+            away = np.linalg.norm(rows.X[others] - rows.X[others[0]], axis=1)
+            assert np.median(away[150:]) > away[:150].max()
     assert at == len(left_out.place) == (60 if n == 60 else 100)
-    assert {len(others) for others, _ in held.groups} == ({48} if n == 60 else {250})
+    sizes = [len(others) for others, _ in held.groups]
+    assert set(sizes) == {48} if n == 60 else 150 < min(sizes) <= max(sizes) <= 250
+
+
+def test_labels_object_by_places_to_what_sites_have_learned():
+    """Fifty labels of one place are one word. Few rows always do: sites have to be better."""
+    held = LabelsHeldOut.__new__(LabelsHeldOut)
+    held.is_of_all = False
+    gain = np.repeat([0.3, -0.25, 0.2, -0.1, 0.05], 50)  # 0.04, and 0.1 its standard error
+    found, other = (Score(one, np.ones(250)) for one in (np.zeros(250), gain))
+    assert other.is_better(found) and not held.objects(other, found)
+    assert held.objects(Score(gain + 0.2, found.weight), found)
+    assert held.objects(other, Score.none())
+    held.is_of_all = True
+    assert held.objects(found, other)
 
 
 def dense_moments(kernel, rows, Xs, fitted, sweeps=60):

