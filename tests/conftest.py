@@ -1,5 +1,7 @@
 """Tiny data for all tests, one BLAS thread, and matplotlib without a screen."""
 
+import gc
+
 import numpy as np
 import pytest
 import threadpoolctl
@@ -19,6 +21,17 @@ def pytest_cmdline_main(config):
     """Give each process of `-n` neighbouring tests: they share fitted models."""
     if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
         config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among 16,000 cases, all of which stay (14.0 CPU s, without it 8.7)."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

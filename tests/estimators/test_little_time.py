@@ -5,7 +5,14 @@ import pytest
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor
-from sklearn_sgp.engines.blocks import final_posterior, honest_noise
+from sklearn_sgp.engines.blocks import (
+    final_posterior,
+    honest_noise,
+    row_sites,
+    site_engine,
+    site_learning,
+)
+from sklearn_sgp.engines.blocks.pace import LEAST_GROUPS
 from sklearn_sgp.likelihoods import StudentT
 from sklearn_sgp.noise.given_noise import NoiseFit
 from sklearn_sgp.noise.left_out_errors import NOISE_ROWS
@@ -64,3 +71,28 @@ def test_few_rows_tell_of_tails_where_time_is_over(max_time, is_whole, monkeypat
         assert n_rows[0] == len(X)
     else:
         assert NOISE_ROWS <= min(n_rows) <= max(n_rows) < 1300
+
+
+def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
+    """Counts: fewer rows around a group, fewer groups that judge, and no sweep of all rows."""
+    around, judged = [], []
+    of, sites = row_sites._Near.of, site_learning.SiteLearning._sites
+
+    def noted_near(*args):
+        around.append(args[-1])
+        return of(*args)
+
+    def noted_sites(self, task, groups, **options):
+        if options.get("sweeps") == site_learning._JUDGE_SWEEPS:
+            judged.append(len(groups))
+        return sites(self, task, groups, **options)
+
+    monkeypatch.setattr(row_sites._Near, "of", noted_near)
+    monkeypatch.setattr(site_learning.SiteLearning, "_sites", noted_sites)
+    monkeypatch.delattr(site_engine, "swept")
+    X, y = table(700)
+    y = np.random.default_rng(0).poisson(np.exp(y.clip(-3.0, 3.0))).astype(float)
+    options = {"n_inducing": 20, "max_iter": 5, "random_state": 0}
+    AnytimeSGPRegressor(likelihood="poisson", max_time=1e-3, **options).fit(X, y)
+    assert around[-1] == row_sites.AROUND_IN_HASTE < row_sites._AROUND
+    assert judged == [LEAST_GROUPS]

@@ -15,7 +15,7 @@ from ...optimize.budget import Budget
 from ..diagnostics import warn_at_bounds, warn_of_max_iter
 from ..left_out_bands import check_left_out_of_sites
 from . import solver
-from .row_sites import regression_of, seconds_of_sites, swept
+from .row_sites import AROUND_IN_HASTE, regression_of, seconds_of_sites, swept
 from .site_learning import learn_by_sites
 from .state import BlockPlan
 
@@ -47,6 +47,7 @@ class SitesInBlocks:
     def _fit(self, problem):
         budget, start, n_iter, cut_by = Budget(problem.trace.clock), problem.start, 0, None
         parameters, likelihood, n_jobs = start.parameters, start.likelihood, problem.settings.n_jobs
+        seconds = 0.0
         if problem.learns:
             if budget.is_limited:
                 seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
@@ -55,7 +56,8 @@ class SitesInBlocks:
             parameters = solver.with_inducing(problem, self.plan, parameters)
             problem.trace.start = start
         at = replace(problem, start=replace(start, parameters=parameters))
-        fitted, found = sites_of_all(at, self.plan)
+        in_haste = {"n_around": AROUND_IN_HASTE} if budget.clock.left() < seconds else {}
+        fitted, found = sites_of_all(at, self.plan, **in_haste)
         fitted = replace(fitted, cut_by=cut_by)
         if problem.learns and not (problem.trace.stopped or fitted.interrupted):
             _warn(problem, start, fitted, found)
@@ -75,10 +77,10 @@ class SitesInBlocks:
         return _with_constant(fitted, found.constant)
 
 
-def sites_of_all(problem, plan):
+def sites_of_all(problem, plan, **options):
     """Find sites of all rows at the parameters of the start, and fit the regression that they are.
 
-    Sweeps by its marginals move them.
+    Sweeps by its marginals move them, if there is time left. Options are those of `regression_of`.
 
     Returns
     -------
@@ -88,12 +90,12 @@ def sites_of_all(problem, plan):
     trace, n_jobs = problem.trace, problem.settings.n_jobs
     trace.begin(f"sites of {len(problem.rows)} rows")
     of_start = problem.start.parameters, problem.start.likelihood, problem.rng, n_jobs
-    found = regression_of(problem.rows, *of_start)
+    found = regression_of(problem.rows, *of_start, **options)
     begin, plan = trace.clock.elapsed(), replace(plan, continues=False)
     fitted = _fit_of_sites(problem, found, plan)
     seconds = trace.clock.elapsed() - begin
     for left in range(_SWEEPS_OF_ALL, -1, -1):
-        if fitted.interrupted or fitted.n_used is not None:
+        if fitted.interrupted or fitted.n_used is not None or trace.clock.left() <= 0.0:
             return _with_constant(fitted, found.constant), found
         moments = fitted.predictor.training_moments(found.rows, n_jobs=n_jobs)
         moved, constant = swept(problem.rows, found, moments, fitted.likelihood)

@@ -91,7 +91,7 @@ class SiteLearning:
     def __init__(self, problem):
         self.rows, self.rng = problem.rows, problem.rng
         self.whole = len(problem.rows) <= LARGEST_WHOLE
-        self.near, self._judging = GroupDraws.of(problem), {}
+        self.near, self._judging, self._n_judging = GroupDraws.of(problem), {}, _JUDGING
         self._best = Score.none()  # of the trials so far
 
     def groups(self, parameters, count, rng=None):
@@ -108,7 +108,7 @@ class SiteLearning:
         """
         n_neighbors = self.near.n_neighbors
         if n_neighbors not in self._judging:
-            count, rng = min(self.near.count, _JUDGING), self.near.judging_rng
+            count, rng = min(self.near.count, self._n_judging), self.near.judging_rng
             groups = self.groups(parameters, count, rng)
             self._judging[n_neighbors] = self._sites(task, groups, sweeps=_JUDGE_SWEEPS)
         return task.raised(self._score(self._judging[n_neighbors], parameters), parameters)
@@ -130,6 +130,8 @@ class SiteLearning:
 
         Where a bound has found it, the start may be better than what noisy steps make of it.
         """
+        if budget.left() <= 0.0:
+            self._n_judging = LEAST_GROUPS
         seconds, before = limit - time.perf_counter(), self.value(task, parameters)
         gain, error = self._best.gain(before)
         if not self.whole and gain > _FAR_BEHIND * error:

@@ -60,7 +60,7 @@ def problem_with(rng, kernel=SMOOTH, **settings):
 
 def test_the_kernel_that_predicts_better_goes_on(rng):
     """Of a smooth and a rough default kernel, the rough one for a walk, whichever comes first."""
-    problem, other = problem_with(rng, max_iter=12), problem_with(np.random.default_rng(0), ROUGH)
+    problem, other = problem_with(rng, max_iter=8), problem_with(np.random.default_rng(0), ROUGH)
     both = replace(problem, start=replace(problem.start, alternatives=(other.start,)))
     start, parameters, n_iter, _ = learned(both)
     assert start.kernel == ROUGH
