@@ -191,6 +191,8 @@ class Problem:
         Rows before repeated ones were merged; None for as many as there are.
     is_interim : bool
         Whether others go on from what is found, so that nobody is warned.
+    is_silent : bool
+        Whether nobody is warned of what is learned otherwise as if it were told.
     previous : Fitted or None
         From other weights of the same rows: its blocks may serve again.
     inputs_are_rows : bool
@@ -209,6 +211,7 @@ class Problem:
     rng: np.random.RandomState
     n_samples: int | None = None
     is_interim: bool = False
+    is_silent: bool = False
     previous: object = None
     inputs_are_rows: bool = False
     has_row_noise: bool = False
@@ -219,6 +222,11 @@ class Problem:
         """The space of what is learned from the rows."""
         space = self.start.space
         return space.without("Z") if self.inputs_are_rows else space
+
+    @property
+    def warns(self):
+        """True if the user is told what makes the fit doubtful."""
+        return not (self.is_interim or self.is_silent)
 
     @property
     def learns(self):

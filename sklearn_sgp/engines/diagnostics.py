@@ -34,7 +34,7 @@ def warn_of_weak_spots(problem, result, uses_blocks=False):
     explain.
     """
     trace = problem.trace
-    if not problem.learns or trace.stopped or problem.is_interim:
+    if not (problem.learns and problem.warns) or trace.stopped:
         return
     warn_at_bounds(problem.start, result.parameters)
     warn_of_few_rows_for_frequencies(problem)

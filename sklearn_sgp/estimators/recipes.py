@@ -28,9 +28,9 @@ With ``likelihood="auto"`` it does this:
 - ``AlternateNoise(Learn())``: the function with the same noise everywhere, then noise of each row,
   of the kind that is chosen, and the function given it, by turns.
 - ``scale_variances``: a factor of predicted deviations, if left-out rows ask for it.
-- ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), Shorten(), ...])``:
-  left-out rows compare that with the fit of the plain mean, which many rows have now, and say
-  which mean is told.
+- ``VouchForMean([BeginPlain(), ScaleTargets(), ChooseEngine(), PoseProblem(), ...])``:
+  left-out rows compare that with the fit of the plain mean, which many rows have now, with the
+  same kernel and then one of its own, and say which mean is told.
 - ``tell_doubt``: a warning, where bands did not hold what they should.
 """
 
@@ -52,7 +52,7 @@ from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
 from .class_steps import SitesIfBetter, as_regressions, calibrate_sites
 from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
-from .mean_steps import BeginPlain, PlainFirst, Shorten, VouchForMean, learn_in_silence
+from .mean_steps import BeginPlain, PlainFirst, VouchForMean, keep_kernel, learn_in_silence
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, scale_variances, tell_doubt
 from .observed_steps import MoveMeans, scale_observed
@@ -169,7 +169,7 @@ def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
     if warps_targets(likelihood):
         goes_on = PoseProblem(estimator, has_row_noise=True, choose=choose, goes_on=True)
         begins = PoseProblem(estimator, has_row_noise=True, choose=choose)
-        ways = [goes_on, Shorten(learns=True)], [goes_on, Shorten(learns=False)]
+        ways = ([begins], [goes_on, keep_kernel])
         vouch = VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines)
         plain = _plain(estimator, anew, [begins], time_shares.PLAIN_FIRST)
         learn = [PlainFirst(plain, goes_on, _PLAIN_FIRST_ROWS), *learn, vouch]

@@ -16,7 +16,7 @@ from sklearn_sgp.estimators import mean_steps, recipes
 from sklearn_sgp.estimators.fit import Fit
 from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.predict.observations import CombinedMean
-from sklearn_sgp.selection.means import best_mean, costs_mean
+from sklearn_sgp.selection.means import MeanChoice, best_mean, costs_mean
 
 KINDS = [
     pytest.param(SVGPRegressor(n_inducing=30, max_iter=30, random_state=0), id="svgp"),
@@ -46,7 +46,7 @@ def interims(monkeypatch, answer):
 
     def fit(self, problem):
         fitted = usual(self, problem)
-        return answer(fitted) if problem.is_interim else fitted
+        return answer(fitted) if problem.is_silent else fitted
 
     monkeypatch.setattr(engine.BlockModels, "fit", fit)
 
@@ -216,24 +216,45 @@ def _with_share(model, reference, share):
     return replace(model._fitted, told_mean=told)
 
 
-def test_the_other_mean_of_many_rows_goes_on_from_the_kernel_that_was_learned(monkeypatch):
-    """Where it is told it has one start, the learned kernel, and few iterations."""
-    posed = []
-    fit = solver.fit
+@pytest.mark.parametrize("n_used", [None, 100])
+def test_the_other_mean_of_many_rows_is_the_default_where_it_is_told(n_used, monkeypatch):
+    """Unless time was over before all rows told it: then it shares the kernel of the targets."""
+    usual = engine.BlockModels.fit
 
-    def recorded(problem, *more):
-        posed.append(problem)
-        return fit(problem, *more)
+    def fit(self, problem):
+        fitted = usual(self, problem)
+        learned = problem.is_silent and problem.settings.optimizer is not None
+        return replace(fitted, n_used=n_used) if learned else fitted
 
-    monkeypatch.setattr(engine, "fit", recorded)
+    monkeypatch.setattr(engine.BlockModels, "fit", fit)
+    monkeypatch.setattr(mean_steps, "best_mean", lambda *_: MeanChoice(0.5, False))
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
+    X, y = steps(200, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0)
+    auto = clone(model).set_params(likelihood="auto").fit(X, y)
+    told = auto._fitted.told_mean.reference.parameters.values["theta"]
+    default = model.fit(X, y)._fitted.parameters.values["theta"]
+    own = auto._fitted.parameters.values["theta"]
+    assert_allclose(told, default if n_used is None else own, rtol=1e-6)
+
+
+def test_the_other_mean_of_many_rows_shares_the_kernel_where_that_predicts_better(monkeypatch):
+    """Left-out squares decide: a default that was cut short is not told."""
+    usual = engine.BlockModels.fit
+
+    def fit(self, problem):
+        if problem.is_silent and problem.settings.optimizer is not None:
+            settings = replace(problem.settings, optimizer=None)
+            problem = replace(problem, settings=settings)
+        return usual(self, problem)
+
+    monkeypatch.setattr(engine.BlockModels, "fit", fit)
+    monkeypatch.setattr(mean_steps, "best_mean", lambda *_: MeanChoice(0.5, False))
     monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
     X, y = steps(200, 7)
     model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
-    assert not model._fitted.targets.keeps_means
-    (other,) = (one for one in posed if one.settings.max_iter == mean_steps._ITERATIONS)
-    assert other.start.alternatives == ()
-    learned = model._fitted.parameters.values["theta"]
-    assert_allclose(other.start.parameters.values["theta"], learned, rtol=1e-6)
+    told = model._fitted.told_mean.reference.parameters.values["theta"]
+    assert_allclose(told, model._fitted.parameters.values["theta"], rtol=1e-6)
 
 
 @pytest.mark.slow

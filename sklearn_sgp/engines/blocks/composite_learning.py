@@ -120,7 +120,7 @@ def _from_best(problem, sample, start, parameters, value, budget):
         parameters, last, cut_by = sample.learn_with_tails(task, parameters, budget)
         more += last
     sample.ahead.learned()
-    if not (sample.whole or problem.is_interim or sample.has_labels):
+    if problem.warns and not (sample.whole or sample.has_labels):
         check_coverage(sample.judging_groups(parameters), parameters, problem.trace)
     return start, parameters, more, cut_by
 

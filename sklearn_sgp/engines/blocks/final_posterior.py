@@ -241,7 +241,7 @@ def _one_pass(problem, plan, prior, s2, blocks, budget):
     if len(chosen):
         sums = sums.joined(_sums(problem, plan, prior, s2, blocks, chosen))
     seen[order[timed + len(chosen) :]] = False
-    if not (seen.all() or problem.is_interim):
+    if problem.warns and not seen.all():
         _warn_of_part(blocks, seen, _no_time(problem))
     return _Run(*sums, seen)
 
@@ -289,7 +289,7 @@ def _steps(problem, plan, parameters, prior, blocks, budget, previous):
                 raise
             return monitor.run(interrupted=True)
         monitor.seconds.append(time.perf_counter() - begin)
-    if not (monitor.why is None or problem.is_interim):
+    if problem.warns and monitor.why is not None:
         _warn_of_part(blocks, ascent.seen, monitor.why)
     return monitor.run()
 

@@ -132,7 +132,7 @@ def _with_constant(fitted, constant):
 
 def _warn(problem, start, fitted, found):
     """Warn of bounds, of iterations that were too few, and of what left-out rows do not hold."""
-    if problem.is_interim:
+    if not problem.warns:
         return
     warn_at_bounds(start, fitted.parameters)
     if fitted.cut_by == "max_iter":

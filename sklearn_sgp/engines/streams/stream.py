@@ -338,7 +338,7 @@ class Stream:
         earlier = problem.previous
         if earlier is not None:  # given the noise of each row, which left little to learn
             state = replace(state, **{name: getattr(earlier.state, name) for name in _LEARNED})
-        if plan.learns and not (problem.is_interim or problem.trace.stopped):
+        if plan.learns and problem.warns and not problem.trace.stopped:
             # what a few rows say is soon forgotten, but where they are all that one has
             if not is_short:
                 warn_at_bounds(problem.start, fitted.parameters)

@@ -221,7 +221,7 @@ def _affordable(problem, parameters, budget):
     size = max(least, budget.affordable(len(rows), seconds / len(rows)))
     if size >= len(rows):
         return rows
-    if not problem.is_interim:
+    if problem.warns:
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time for a pass over all "
             f"{len(rows)} rows: the posterior rests on {size} of them, weighted up. Raise max_time "
