@@ -14,7 +14,7 @@ from ..kernels._compiled import BoundKernel
 from ..kernels.categories._node import level_of
 
 
-def with_spread_of_levels(fitted):
+def with_variance_of_new_categories(fitted):
     """Return a fitted model whose new categories scatter as much as the known ones do.
 
     Nothing else changes: inducing inputs and near rows are of known categories. Where later batches
