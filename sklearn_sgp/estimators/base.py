@@ -181,11 +181,11 @@ def model_at(estimator, X):
             estimator._validate_params()
             return prior_model(estimator, X)
         check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
-    model, inputs = estimator._model(), _checked_inputs(estimator, as_table(X))
+    model, inputs = estimator._model(), _test_inputs(estimator, as_table(X))
     return estimator._format.seen_by(model, inputs), inputs
 
 
-def _checked_inputs(estimator, X):
+def _test_inputs(estimator, X):
     """Return the checked `Inputs` of a prediction."""
     form, fitted = estimator._format, estimator._fitted
     validate = partial(form.validate, estimator)

@@ -16,7 +16,7 @@ from ..engines.blocks.class_sites import (
 )
 from ..engines.blocks.composite_learning import learns_much_of_categories
 from ..engines.blocks.site_engine import sites_of_all
-from ..engines.new_categories import with_spread_of_levels
+from ..engines.new_categories import with_variance_of_new_categories
 from ..likelihoods._names import sites_of_classes
 from ..optimize.choices import Tried, tell
 from ..optimize.progress import Clock, Trace
@@ -123,7 +123,7 @@ class SitesIfBetter:
 def _instead_of(fit, other, fitted, sites):
     """Return the fit of sites, with a temperature, which remembers what regressions learned."""
     before, problem = fit.fitted, fit.problem
-    fitted = with_spread_of_levels(fitted) if problem.learns else fitted
+    fitted = with_variance_of_new_categories(fitted) if problem.learns else fitted
     regressions = replace(before.start, parameters=before.parameters)
     start = replace(other.problem.start, alternatives=(regressions,))
     n_iter, n_steps = before.n_iter + fitted.n_iter, before.n_steps + fitted.n_steps

@@ -9,7 +9,7 @@ from ..data.readable_targets import readable_targets
 from ..data.targets import observed_columns, read_only_copy
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.momentum import STOCHASTIC
-from .validation import checked_inputs, checked_weight
+from .validation import checked_weight, inputs_of_batch
 
 
 def mixes_outputs(estimator):
@@ -26,7 +26,7 @@ def checked_rows(estimator, X, y, sample_weight, *, reset):
 
 def with_gaps(estimator, X, y, sample_weight, reset):
     """Check rows of which some targets may be NaN."""
-    inputs = checked_inputs(estimator, X, reset=reset, weight=sample_weight)
+    inputs = inputs_of_batch(estimator, X, reset=reset, weight=sample_weight)
     refuse_dates(y, name="y")
     with readable_targets(y):
         y = check_array(

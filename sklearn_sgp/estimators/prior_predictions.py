@@ -18,7 +18,7 @@ from ..likelihoods._names import regression_likelihood
 from ..predict.inducing import InducingPoints
 from ..predict.observations import NONE_UNLIKE, EqualNoise, Observations
 from .settings import choices_of, settings_of
-from .validation import checked_inputs
+from .validation import inputs_of_batch
 
 
 def prior_model(estimator, X):
@@ -28,7 +28,7 @@ def prior_model(estimator, X):
     where it is to predict.
     """
     estimator = copy.copy(estimator)
-    inputs = checked_inputs(estimator, X, reset=True)
+    inputs = inputs_of_batch(estimator, X, reset=True)
     kernel = _kernel(estimator, inputs.X)
     with np.errstate(over="ignore", invalid="ignore"):  # `start` refuses what is not finite
         variance = kernel.diag(inputs.X)

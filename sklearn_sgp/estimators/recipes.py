@@ -11,12 +11,12 @@ By default, with Gaussian noise, ``AnytimeSGPRegressor().fit`` does this, by `an
   their weight, targets are in units of their deviation.
 - ``ChooseEngine``, ``PoseProblem``, ``hold_few_rows``: `engines.blocks.engine.BlockModels` and the
   plan of its blocks, a start, which is held where rows are too few to learn from.
-- ``Learn()``: the engine's ``fit``. It has `engines.blocks.solver.fit` learn the kernel from groups
-  of near rows, then find q(u), and does so again from another start where columns or directions
-  may explain far more. What comes out is a `Fitted`, with a predictor:
-  `predict.near_rows.NearRows` (for `SVGPRegressor`, without near rows, `predict.inducing`). It says
-  mean and variance of the function; `predict.observations` adds noise and units, for all that a
-  regressor predicts.
+- ``Learn()``: the engine's ``fit``. It has `engines.blocks.solver.fit_in_blocks` learn the kernel
+  from groups of near rows (``model="auto"`` is VIF), then find q(u), and does so again from another
+  start where columns or directions may explain far more. What comes out is a `Fitted`, with a
+  predictor: `predict.near_rows.NearRows` (for `SVGPRegressor`, without near rows,
+  `predict.inducing`). It says mean and variance of the function; `predict.observations` adds noise
+  and units, for all that a regressor predicts.
 
 With ``likelihood="auto"`` it does this:
 

@@ -81,7 +81,7 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
     return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
-def checked_inputs(estimator, X, *, reset, weight=None):
+def inputs_of_batch(estimator, X, *, reset, weight=None):
     """Return checked `Inputs` of a batch, whose categories are learned.
 
     Parameters

@@ -328,7 +328,7 @@ def test_an_interrupt_comes_through(monkeypatch, method):
     """With what was learned stored, by a first batch as by a fit."""
     X, y = data()
     model = made(model="pic", block_size=30)
-    monkeypatch.setattr(engine, "fit", interrupted(engine.fit))
+    monkeypatch.setattr(engine, "fit_in_blocks", interrupted(engine.fit_in_blocks))
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(X, y)
     assert model.score(X, y) > 0.5

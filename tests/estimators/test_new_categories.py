@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -13,7 +13,9 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.new_categories import _variance_of_new
 from sklearn_sgp.kernels import Categorical, Columns
+from sklearn_sgp.kernels.categories._node import level_of
 
 OPTIONS = {"n_inducing": 40, "categorical_features": [1], "random_state": 0}
 COUNT = 15
@@ -57,6 +59,28 @@ def test_bands_are_as_wide_as_levels_scatter(data, name):
     assert_allclose(mean, levels.mean(), atol=0.1 * levels.std())
     assert_allclose(np.diag(cov), of_a_draw(levels), rtol=0.12)
     assert abs(cov[0, 1]) < 0.1 * cov[0, 0]
+
+
+@pytest.mark.parametrize("unit", [1e-2, 1e3])
+def test_the_unit_of_the_levels_plays_no_role(data, unit):
+    """A constant before F has it in another unit, and leaves new categories as they are."""
+    X, y = data
+    kernel = Columns(RBF(), [0]) + ConstantKernel(unit, "fixed") * Columns(Categorical(1), [1])
+    model = SVGPRegressor(kernel, **OPTIONS).fit(X, y)
+    levels = model.predict(at(0.3, np.arange(COUNT)))
+    std = model.predict_std(at(0.3, [COUNT]), include_noise=False)[0]
+    assert_allclose(std**2, of_a_draw(levels), rtol=0.1)
+
+
+def test_levels_that_no_row_tells_scatter_as_the_prior(data):
+    """Of q(u) = p(u) the variance is that of F and b, of a draw from these."""
+    fitted = ESTIMATORS["own"].fit(*data)._fitted
+    (term,) = (one for one in fitted.posterior.prior.kernel.terms() if level_of(one))
+    level = level_of(term)
+    found = _variance_of_new(fitted.posterior.scaled(0.0), term, level)
+    F, b = level.covariance.factor, level.covariance.diagonal
+    expected = F.var(axis=0, ddof=1).sum() + b.mean()
+    assert_allclose(found, expected * (1 + 1 / COUNT) * (COUNT + 1) / (COUNT - 1), rtol=1e-4)
 
 
 @pytest.mark.quick_cases("svgp", "stream")

@@ -113,7 +113,7 @@ def test_some_rows_tell_of_tails_where_there_is_no_time_for_all(likelihood, monk
 
 def test_a_round_begins_in_time_alone(monkeypatch):
     """A first fit that takes all of max_time is the last one, with noise of each row."""
-    fits, fit, left = [], engine.fit, Clock.left
+    fits, fit, left = [], engine.fit_in_blocks, Clock.left
 
     def slow(problem, *plan):
         fits.append(problem)
@@ -121,7 +121,7 @@ def test_a_round_begins_in_time_alone(monkeypatch):
         monkeypatch.setattr(Clock, "left", lambda c: 0.0 if c.max_time > 100.0 else left(c))
         return found
 
-    monkeypatch.setattr(engine, "fit", slow)
+    monkeypatch.setattr(engine, "fit_in_blocks", slow)
     fitted = made("pic", optimizer=None, max_time=1e3).fit(*data(400))
     assert len(fits) == 1 and np.ptp(fitted.noise_std(X_TEST)) > 0.1
 

@@ -71,14 +71,14 @@ def test_kernels_are_compared_by_rows_of_some_cells(monkeypatch):
 def test_an_interrupt_while_the_temperature_is_found(which, monkeypatch):
     """What was learned is stored, without a temperature."""
     few_are_many(monkeypatch)
-    fit, calls = engine.fit, []
+    fit, calls = engine.fit_in_blocks, []
 
     def stops(problem, *arguments):
         calls.append(len(problem.rows))
         stopped = len(calls) == which or (which == "last" and calls[1:].count(120) > 0)
         return replace(fit(problem, *arguments), interrupted=stopped)
 
-    monkeypatch.setattr(engine, "fit", stops)
+    monkeypatch.setattr(engine, "fit_in_blocks", stops)
     monkeypatch.setattr(Score, "is_better", lambda *args: True)
     (X, y), model = data(120), made(optimizer="auto", max_iter=2, kernel=None)
     with pytest.raises(KeyboardInterrupt):

@@ -260,13 +260,13 @@ def test_the_other_mean_of_many_rows_shares_the_kernel_where_that_predicts_bette
 @pytest.mark.slow
 def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
     """It is learned first, as without a likelihood that is chosen, and kernels are tried once."""
-    posed, fit = [], solver.fit
+    posed, fit = [], solver.fit_in_blocks
 
     def recorded(problem, *more):
         posed.append(problem)
         return fit(problem, *more)
 
-    monkeypatch.setattr(engine, "fit", recorded)
+    monkeypatch.setattr(engine, "fit_in_blocks", recorded)
     X, y = steps(200, 7)
     model = AnytimeSGPRegressor(n_inducing=20, random_state=0)
     auto = clone(model).set_params(likelihood="auto").fit(X, y)
@@ -282,7 +282,7 @@ def test_the_other_mean_of_few_rows_is_the_default(monkeypatch):
 def test_the_other_mean_of_many_rows_has_the_near_rows_of_the_fit(monkeypatch):
     """They are not searched for again where the kernel is the same; targets are in their units."""
     made, searches, held = [], [], []
-    make, fit = solver._make_blocks, solver.fit
+    make, fit = solver._make_blocks, solver.fit_in_blocks
 
     def counted(*arguments):
         made.append(arguments)
@@ -296,7 +296,7 @@ def test_the_other_mean_of_many_rows_has_the_near_rows_of_the_fit(monkeypatch):
         return fitted
 
     monkeypatch.setattr(solver, "_make_blocks", counted)
-    monkeypatch.setattr(engine, "fit", recorded)
+    monkeypatch.setattr(engine, "fit_in_blocks", recorded)
     monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
     X, y = steps(200, 7)
     AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)

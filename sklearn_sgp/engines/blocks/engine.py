@@ -7,11 +7,11 @@ from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
 from ..learned_directions import or_along_directions
-from ..new_categories import with_spread_of_levels
+from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns
 from ..variational.class_start import with_regressed_start
 from .site_engine import SitesInBlocks
-from .solver import add, fit
+from .solver import add_to_blocks, fit_in_blocks
 from .state import BlockPlan
 
 
@@ -31,15 +31,16 @@ class BlockModels:
 
         A likelihood that is not Gaussian has sites. Where inducing inputs alone explain next to
         nothing of classes, they begin anew at what regressions of some labels have found, and where
-        one column or two explain far more of numbers, fast along these; the better one is kept.
+        one column or two explain far more of numbers, fast along these; the better one is kept. At
+        last a learned kernel is given the variance of categories not seen before; `add` keeps it.
         """
         if problem.start.likelihood.conjugate:
-            done, fitted = self._or_anew(problem, fit(problem, self.plan, self.previous))
+            done, fitted = self._or_anew(problem, fit_in_blocks(problem, self.plan, self.previous))
             if not fitted.interrupted:
                 warn_of_weak_spots(done, fitted, self.plan.model.dense)
         else:
             fitted = SitesInBlocks(self.plan).fit(problem)
-        return with_spread_of_levels(fitted) if problem.learns else fitted
+        return with_variance_of_new_categories(fitted) if problem.learns else fitted
 
     def _or_anew(self, problem, fitted):
         """Return a problem and its fit, or those from another start where these are better."""
@@ -56,9 +57,9 @@ class BlockModels:
         return or_along_directions(problem, best, learn)
 
     def _learned(self, problem):
-        return problem, fit(problem, self.plan)
+        return problem, fit_in_blocks(problem, self.plan)
 
     def add(self, fitted, problem):
         """Add rows to blocks; see `Engine`."""
         by_sites = not fitted.start.likelihood.conjugate
-        return SitesInBlocks().add(fitted, problem) if by_sites else add(fitted, problem)
+        return SitesInBlocks().add(fitted, problem) if by_sites else add_to_blocks(fitted, problem)

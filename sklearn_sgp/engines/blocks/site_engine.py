@@ -73,7 +73,7 @@ class SitesInBlocks:
             )
         except NotPositiveDefiniteError as error:
             raise _unbounded(problem, error) from error
-        fitted = solver.add(fitted, replace(problem, rows=found.rows))
+        fitted = solver.add_to_blocks(fitted, replace(problem, rows=found.rows))
         return _with_constant(fitted, found.constant)
 
 
@@ -119,7 +119,7 @@ def _fit_of_sites(problem, found, plan):
     given = replace(problem, rows=found.rows, start=start, settings=settings)
     trace.constant = found.constant
     try:
-        return solver.fit(given, plan)
+        return solver.fit_in_blocks(given, plan)
     finally:
         trace.constant = 0.0
 

@@ -49,10 +49,11 @@ ROW_BLOCK = 1024
 _SAME_SCALE = 0.2
 
 
-def fit(problem, plan, previous=None):
+def fit_in_blocks(problem, plan, previous=None):
     """Learn hyperparameters, then find q(u).
 
-    Where nothing but the number of steps has changed, those of a ``previous`` fit go on.
+    Where nothing but the number of steps has changed, those of a ``previous`` fit, a `Fitted`, go
+    on. That is with ``warm_start``; ``problem.previous`` is the fit before in an alternation.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def fit(problem, plan, previous=None):
             found, learned, n_steps = _learn(posed, plan, budget)
         problem, learned = units.again(problem, found), units.run_again(learned)
     parameters = learned.parameters
-    mark = _mark(problem, plan, parameters)
+    mark = _mark_of_steps(problem, plan, parameters)
     if mark is not None and previous is not None and previous.state.progress.mark == mark:
         seed = previous.state.progress.seed
     else:
@@ -127,7 +128,7 @@ def _learn(problem, plan, budget):
     again = _blocks_again(problem, start)
     if again is not None:
         blocks = again[0]
-    elif budget.is_limited or not near:
+    elif budget.is_limited or not near:  # with limited time, to see what all blocks will take
         blocks = _make_blocks(problem, plan, None, int(problem.rng.randint(2**31)))[0]
     seconds = time.perf_counter() - begin
     try:
@@ -143,6 +144,7 @@ def _learn(problem, plan, budget):
         if not budget.is_limited:
             parameters = with_variance_of_labels(problem, parameters)
         parameters = with_inducing(problem, plan, parameters)
+        # the composite likelihood of groups is no objective of all rows: `final_posterior` has that
         return problem, Run(parameters, np.nan, n_iter, cut_by), 0
     except NotPositiveDefiniteError as error:
         check_shares(plan.model, error)
@@ -166,7 +168,7 @@ def _rearranged(problem, plan):
     return lambda result: _make_blocks(problem, plan, result, int(problem.rng.randint(2**31)))[0]
 
 
-def _mark(problem, plan, parameters):
+def _mark_of_steps(problem, plan, parameters):
     """Return what must be the same for steps to go on; None where they cannot."""
     if not plan.continues or plan.schedule is None or problem.learns:
         return None
@@ -181,7 +183,7 @@ def _mark(problem, plan, parameters):
 
 
 def _blocks_again(problem, parameters):
-    """Return blocks and partition of the fit before, None if length scales moved far."""
+    """Return blocks and partition of `problem.previous`, None if length scales moved far."""
     before = None if problem.previous is None else problem.previous.state
     if before is None or not before.blocks.is_kept:
         return None
@@ -225,7 +227,11 @@ def _is_partitioned_apart(rows, plan):
 
 
 def _scale(problem, parameters):
-    """Return units of the inputs for distances."""
+    """Return units of the inputs for distances.
+
+    Before learning, when ``parameters`` are None, they are the deviations of the columns: length
+    scales are those of the start, and say nothing of the data.
+    """
     std = _column_std(problem.rows)
     if parameters is None:
         return units_of(problem.start.parameters.kernel, std)
@@ -252,7 +258,7 @@ def _column_std(rows):
     return column_mean_std(rows.X, rows.observations)[1]
 
 
-def add(fitted, problem):
+def add_to_blocks(fitted, problem):
     """Add rows to blocks, at fixed kernel, noise and inducing inputs: only what changes is redone.
 
     Parameters

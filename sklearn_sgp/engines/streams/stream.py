@@ -14,7 +14,7 @@ from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
-from ..new_categories import with_spread_of_levels
+from ..new_categories import with_variance_of_new_categories
 from ..variational.class_regressions import begins_with_regressions
 from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
@@ -351,7 +351,7 @@ class Stream:
         if measures_bands:
             state = replace(state, bands=self._bands(NO_BANDS, fitted, problem))
         state = state.with_band_share()
-        fitted = with_spread_of_levels(fitted) if plan.learns else fitted
+        fitted = with_variance_of_new_categories(fitted) if plan.learns else fitted
         if measures_bands and self.samples_rows:
             state = self._with_places(state, fitted, problem, None)
         return replace(fitted, start=start, state=state)
@@ -393,7 +393,7 @@ class Stream:
         if measures_bands:
             state = replace(state, bands=self._bands(state.bands, more, problem))
         state = state.with_band_share()
-        more = with_spread_of_levels(more) if plan.learns else more
+        more = with_variance_of_new_categories(more) if plan.learns else more
         if measures_bands and self.samples_rows:
             state = self._with_places(state, more, problem, fitted)
         else:

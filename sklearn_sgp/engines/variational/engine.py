@@ -6,7 +6,7 @@ from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
 from ..learned_directions import or_along_directions
-from ..new_categories import with_spread_of_levels
+from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
@@ -55,7 +55,7 @@ class Variational:
         best = or_off_the_plateau(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)
-        return with_spread_of_levels(fitted) if problem.learns else fitted
+        return with_variance_of_new_categories(fitted) if problem.learns else fitted
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""

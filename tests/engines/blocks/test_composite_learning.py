@@ -298,7 +298,7 @@ def test_inducing_inputs_are_chosen_at_learned_scales(rng):
     kernel = ConstantKernel() * RBF([1.0, 1.0], (1e-2, 1e3))
     problem = problem_of(X, y, kernel=kernel, optimizer="auto", max_iter=8)
     plan = replace(plan_of("pic", block_size=100), inducing="kmeans")
-    Z = solver.fit(problem, plan).parameters.Z
+    Z = solver.fit_in_blocks(problem, plan).parameters.Z
     before = problem.start.parameters.Z
     assert np.ptp(Z[:, 1]) < 0.5 * np.ptp(before[:, 1])
     assert np.diff(np.sort(Z[:, 0])).min() > 0.1

@@ -28,7 +28,7 @@ from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.ascent import Run
 from sklearn_sgp.engines.blocks import final_posterior, natural_gradient, solver, state
 from sklearn_sgp.engines.blocks.schedules import Average, RobbinsMonro
-from sklearn_sgp.engines.blocks.solver import fit
+from sklearn_sgp.engines.blocks.solver import fit_in_blocks
 from sklearn_sgp.optimize import budget
 from sklearn_sgp.optimize.budget import Budget
 from sklearn_sgp.partitions.blocks import Blocks
@@ -72,7 +72,7 @@ def assert_is_sum(found, blocks):
 def test_the_posterior_is_the_sum_over_blocks(toy, model, schedule, labels):
     """In one pass or an epoch of steps, all rows are in one block each, and all blocks in q(u)."""
     problem, plan = problem_of(*toy, labels), plan_of(model, schedule)
-    found = fit(problem, plan)
+    found = fit_in_blocks(problem, plan)
     blocks = kept(found) if plan.model.dense else [problem.rows]
     assert_is_sum(found, blocks)
     assert sum(len(rows) for rows in blocks) == 60 == found.state.progress.n_rows
@@ -83,7 +83,7 @@ def test_the_posterior_is_the_sum_over_blocks(toy, model, schedule, labels):
 def test_blocks_are_in_the_order_of_their_labels(toy):
     """The user's labels name the blocks, whatever numbers they are."""
     names = np.array([40, -3, 7, 12])
-    found = fit(problem_of(*toy, names[LABELS]), plan_of("pitc"))
+    found = fit_in_blocks(problem_of(*toy, names[LABELS]), plan_of("pitc"))
     assert_array_equal(found.state.labels, np.sort(names))
     for k, name in enumerate(found.state.labels):
         assert_array_equal(found.state.blocks(k).X, toy[0][names[LABELS] == name])
@@ -92,9 +92,9 @@ def test_blocks_are_in_the_order_of_their_labels(toy):
 
 def test_blocks_of_independent_rows_are_of_any_size(toy, monkeypatch):
     """Models whose factors are rows give the same posterior however rows are put into blocks."""
-    whole = fit(problem_of(*toy), plan_of("fitc"))
+    whole = fit_in_blocks(problem_of(*toy), plan_of("fitc"))
     monkeypatch.setattr(solver, "ROW_BLOCK", 7)
-    parts = fit(problem_of(*toy), plan_of("fitc"))
+    parts = fit_in_blocks(problem_of(*toy), plan_of("fitc"))
     assert (whole.state.n_blocks, parts.state.n_blocks) == (1, 9)
     assert_allclose(parts.posterior.H[0], whole.posterior.H[0], rtol=1e-9, atol=1e-9)
     assert_allclose(parts.objective, whole.objective, rtol=1e-10)
@@ -103,7 +103,7 @@ def test_blocks_of_independent_rows_are_of_any_size(toy, monkeypatch):
 @PARTITIONS
 def test_a_partition_knows_where_later_rows_go(toy, partition):
     """Rows without labels belong where the partition puts them."""
-    found = fit(problem_of(*toy), plan_of("pitc", partition=partition))
+    found = fit_in_blocks(problem_of(*toy), plan_of("pitc", partition=partition))
     assert len(found.state.blocks) > 1
     assert_array_equal(assigned(found, X_TEST), found.state.partition.assign(X_TEST))
 
@@ -115,14 +115,14 @@ SCHEDULES = pytest.mark.parametrize("schedule", [Average(), RobbinsMonro(0.3, 0.
 @pytest.mark.parametrize("stop", [1, 3])
 def test_steps_end_at_their_number(toy, schedule, stop):
     """max_steps ends the steps, without a warning."""
-    found = fit(problem_of(*toy, LABELS, max_steps=stop), plan_of("pitc", schedule))
+    found = fit_in_blocks(problem_of(*toy, LABELS, max_steps=stop), plan_of("pitc", schedule))
     assert found.n_steps == stop
 
 
 @SCHEDULES
 def test_a_first_epoch_is_finished_if_that_is_little_late(toy, schedule):
     """A budget that is over ends the steps after the first epoch, which takes milliseconds."""
-    late = fit(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
+    late = fit_in_blocks(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
     assert late.n_steps == 4
 
 
@@ -145,7 +145,7 @@ def test_a_first_epoch_that_would_be_late_ends_with_a_warning(toy, schedule, mon
     """Blocks that there is no time for are left out, and a warning says how many rows are in."""
     monkeypatch.setattr(final_posterior, "_OVERRUN_SECONDS", 0.0)
     with pytest.warns(ConvergenceWarning, match="for all 4 blocks: q.* rests on 1 of them") as seen:
-        late = fit(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
+        late = fit_in_blocks(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
     assert late.n_steps == 1 and not late.state.progress.is_complete
     n_rows = late.state.progress.n_rows
     assert n_rows == late.n_used == np.bincount(LABELS)[late.state.progress.seen].sum()
@@ -154,17 +154,17 @@ def test_a_first_epoch_that_would_be_late_ends_with_a_warning(toy, schedule, mon
 
 def test_an_interrupt_leaves_the_steps_before(toy, monkeypatch):
     """Ctrl-C in the third step gives the posterior of two, in the first step it is raised."""
-    two = fit(problem_of(*toy, LABELS, max_steps=2), plan_of("pitc", Average()))
+    two = fit_in_blocks(problem_of(*toy, LABELS, max_steps=2), plan_of("pitc", Average()))
     with monkeypatch.context() as patch:
         interrupt(patch, natural_gradient, "block_sums", 3, KeyboardInterrupt)
-        found = fit(problem_of(*toy, LABELS), plan_of("pitc", Average()))
+        found = fit_in_blocks(problem_of(*toy, LABELS), plan_of("pitc", Average()))
     assert found.interrupted and not two.interrupted
     assert found.n_steps == 2
     assert_array_equal(found.posterior.H[0], two.posterior.H[0])
     with monkeypatch.context() as patch:
         interrupt(patch, natural_gradient, "block_sums", 1, KeyboardInterrupt)
         with pytest.raises(KeyboardInterrupt):
-            fit(problem_of(*toy, LABELS), plan_of("pitc", Average()))
+            fit_in_blocks(problem_of(*toy, LABELS), plan_of("pitc", Average()))
 
 
 def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
@@ -188,7 +188,7 @@ def test_a_budget_too_short_for_all_blocks_warns(toy, monkeypatch):
 def test_steps_leave_the_posterior_of_the_rows_that_came(toy, model, steps):
     """After any number of steps q(u) is that of these blocks alone, and so is the evidence."""
     problem = problem_of(*toy, LABELS, max_steps=steps)
-    early = fit(problem, plan_of(model, Average()))
+    early = fit_in_blocks(problem, plan_of(model, Average()))
     (seen,) = np.nonzero(early.state.progress.seen)
     assert len(seen) == steps
     assert_is_sum(early, [problem.rows.select(LABELS == k) for k in seen])
@@ -197,7 +197,7 @@ def test_steps_leave_the_posterior_of_the_rows_that_came(toy, model, steps):
 def test_an_unseen_block_joins_whole(toy):
     """Rows that join a block that no step had come to bring the whole block; nothing is removed."""
     problem = problem_of(*toy, LABELS, max_steps=2)
-    early = fit(problem, plan_of("pitc", Average()))
+    early = fit_in_blocks(problem, plan_of("pitc", Average()))
     seen = early.state.progress.seen
     k = int(np.flatnonzero(~seen)[0])
     after = added(problem, early, more_rows(np.full(15, k)))
@@ -225,7 +225,7 @@ def more_rows(labels=None, n=15):
 
 
 def added(problem, found, rows):
-    return solver.add(found, replace(problem, rows=rows, rng=np.random.RandomState(0)))
+    return solver.add_to_blocks(found, replace(problem, rows=rows, rng=np.random.RandomState(0)))
 
 
 @MODELS
@@ -233,7 +233,7 @@ def added(problem, found, rows):
 def test_later_rows_join_the_sum(toy, model, has_labels):
     """After more rows the posterior is the sum over old and new blocks; the old fit stays."""
     problem = problem_of(*toy, LABELS if has_labels else None)
-    found = fit(problem, plan_of(model))
+    found = fit_in_blocks(problem, plan_of(model))
     H, n_blocks = found.posterior.H[0].copy(), found.state.n_blocks
     labels = np.array([0, 9, 3] * 5) if has_labels else None
     rows = more_rows(labels)
@@ -253,7 +253,7 @@ def test_later_rows_join_the_sum(toy, model, has_labels):
 def test_only_blocks_that_are_hit_are_summed_again(toy, monkeypatch):
     """A batch of one block of a mixture costs its old and its new self, however many there are."""
     problem = problem_of(*toy, LABELS)
-    found = fit(problem, plan_of([("pitc", 0.5), ("fitc", 0.5)]))
+    found = fit_in_blocks(problem, plan_of([("pitc", 0.5), ("fitc", 0.5)]))
     sizes, block_sums = [], solver.block_sums
 
     def counted(prior, pieces, *args):
