@@ -155,14 +155,15 @@ def weighed(process, rows):
     With that share rows are likeliest that were left out, alone and with the one nearest to each:
     what single rows say holds between rows that are as near as these. One row more of either kind
     is counted, one that is as the process expects and one that is not. No share counts by which
-    only a few rows gain.
+    only a few rows gain, or that brings none nearer: beside a broken reading, narrow bands gain.
     """
     known = _left_out_residuals(rows, process.squared, process.own)
     if known is None:
         return None
     (root, found), n = known, len(rows.X)
     best = _value(rows, found, 0.0), None
-    before = log_density(squares_of(rows.left), rows.variance)
+    squares = squares_of(rows.left)
+    before = log_density(squares, rows.variance)
     for rest in np.geomspace(1.0 / (n + 2.0), 1.0, _N_SHARES, endpoint=False):
         weight, told = float(1.0 - rest), list(rows.judged(found, 1.0 - rest))
         one = replace(process, weight=weight, ratios=told[0][0] / told[0][1])  # of single rows
@@ -170,6 +171,7 @@ def weighed(process, rows):
             log_density(off, variance * one.off(rows.near, weight * among)) - before
             for among, (off, variance) in zip(rows.among, told, strict=True)
         ]
+        gains += [0.5 * np.log(squares / off).ravel() for off, _ in told]
         value = _value(rows, found, weight) + np.log(rest * weight) / n
         if value > best[0] and all(map(is_gain, gains)):
             best = value, one

@@ -83,9 +83,9 @@ def _may_stand_still(problem, fitted):
     has_ended = fitted.cut_by in (None, "max_iter") and fitted.n_used is None
     is_whole = is_plain and has_ended and not fitted.parameters.mixes_outputs
     is_short = problem.learns and settings.optimizer == "auto" and len(rows) > FEW_ROWS
-    is_here = not (rows.live_elsewhere or rows.offset is not None)
     has_time = problem.trace.clock.left() > 0.0
-    return is_whole and is_short and is_here and has_time and not problem.is_exact
+    is_told = rows.live_elsewhere or rows.offset is None
+    return is_whole and is_short and is_told and has_time and not problem.is_exact
 
 
 def _learned_from(rows, start):
