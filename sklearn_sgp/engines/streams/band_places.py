@@ -47,7 +47,7 @@ _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
 # Correlation from which on a row of the sample is near a batch whose noise is another.
 _BESIDE = 0.5
 # Rows of a batch at a time, of which that is asked.
-_AT_A_TIME = 1024
+_OF_BATCH_AT_A_TIME = 1024
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -143,7 +143,7 @@ class BandPlaces:
         if not (len(self.sample) and len(rows)):
             return self.unjudged()
         own, X = (np.asarray(each.X, dtype=np.float64) for each in (self.sample.rows, rows))
-        parts = (X[lo : lo + _AT_A_TIME] for lo in range(0, len(X), _AT_A_TIME))
+        parts = (X[lo : lo + _OF_BATCH_AT_A_TIME] for lo in range(0, len(X), _OF_BATCH_AT_A_TIME))
         nearest = [correlations(kernel, own, part).max(axis=1) for part in parts]
         is_gone = np.max(nearest, axis=0) > _BESIDE
         return BandPlaces(self.sample.without(is_gone))
@@ -289,7 +289,7 @@ def _of_residuals(rows, fitted, left_out, variance, n_jobs):
         return None
     X, weights = near.X[known], weights[np.ix_(known, known)]
     residuals = rows.targets[known] - fitted.predictor.mean(Inputs(X), n_jobs)
-    if (residuals**2).mean() < _LACKING**2:
+    if (residuals**2 / fitted.start.units.variance).mean() < _LACKING**2:
         return None
     return LeftOutRows(near.kernel, X, residuals, off[known], variance[known], weights, near.reach)
 

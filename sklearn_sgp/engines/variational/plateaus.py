@@ -35,7 +35,7 @@ _LITTLE_GAIN = 0.5
 # of 0.2 to 0.71, and have 0.01 at most; power_plant, kin40k, kin8nm and houses have none.
 _LEFT_FOR_FEW = 0.25
 # Less than so many squares of a row, of an output that never changes, is rounding.
-_ROUNDING = 1e-12
+_NOTHING_LEFT = 1e-12
 
 
 def or_off_the_plateau(problem, best, fit):
@@ -111,7 +111,7 @@ def _knows_more(start, rows, fitted):
     """
     mean = fitted.posterior.mean(rows.X)
     left, other = rows.means - mean, left_out_means(start.parameters, rows) - mean
-    is_any = (left**2).mean(axis=0) > _ROUNDING
+    is_any = (left**2).mean(axis=0) > _NOTHING_LEFT
     size = np.linalg.norm(left, axis=0) * np.linalg.norm(other, axis=0)
     in_common = (left * other).sum(axis=0)  # of each output: noise of others hides nothing
     return bool((is_any & (in_common > np.sqrt(_LEFT_FOR_FEW) * size)).any())
@@ -138,4 +138,4 @@ def _explained(features, y):
     coefficients, _, rank, _ = np.linalg.lstsq(features, y, rcond=1e-8)
     unexplained, squares = ((each**2).sum(axis=0) for each in (y - features @ coefficients, y))
     share = 1.0 - unexplained * len(y) / (max(len(y) - rank, 1) * np.maximum(squares, 1e-300))
-    return np.max(share, initial=0.0, where=squares > _ROUNDING * len(y))
+    return np.max(share, initial=0.0, where=squares > _NOTHING_LEFT * len(y))

@@ -64,7 +64,7 @@ def test_a_sample_is_even_over_all_rows_and_their_periods(period):
 
 @pytest.mark.parametrize("at_a_time", [3, 1024])
 def test_a_batch_of_other_noise_leaves_rows_that_are_away_from_it(at_a_time, monkeypatch):
-    monkeypatch.setattr(band_places, "_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(band_places, "_OF_BATCH_AT_A_TIME", at_a_time)
     model = uneven_stream()[0]
     kernel, sample = model._fitted.parameters.kernel, model._fitted.state.places.sample
     batch = sample.rows.select(np.flatnonzero(sample.rows.X[:, 0] > 8.0))
