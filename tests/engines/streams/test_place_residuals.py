@@ -247,6 +247,19 @@ def test_targets_that_are_not_scaled_have_units(stream, unit):
     assert_allclose(scaled, densities, atol=1.0)
 
 
+def test_a_batch_with_gaps_is_scored_with_the_share():
+    """A row that is far off cost hundreds of nats where another one was not observed."""
+    model = fast_stream(outputs=2)[0]
+    assert residuals_of(model) is not None
+    X = np.linspace(5.0, 6.0, 10)[:, None]
+    y = model.predict(X)
+    y[3] += 3.0 * model.y_scale_
+    expected = model.predict_distribution(X).logpdf(y)
+    y[7, 0] = expected[7, 0] = np.nan
+    model.partial_fit(X, y)
+    assert_allclose(model.batch_log_density_, np.nansum(expected, axis=1).mean(), rtol=1e-6)
+
+
 def test_noise_has_no_shape(rng):
     """Inducing inputs enough, and noise, leave nothing that rows tell of one another."""
     X = rng.uniform(0.0, 6.0, (800, 1))
