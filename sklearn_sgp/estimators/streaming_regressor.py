@@ -525,7 +525,7 @@ class StreamingSGPRegressor(SGPRegressor):
         model = with_vouched_bands(model, *fitted.state.band_share, near)
         if residuals is None or np.any(variance):
             return model
-        return with_residuals(model, residuals)
+        return with_residuals(model, residuals, fitted.start.units.variance)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": STREAM}

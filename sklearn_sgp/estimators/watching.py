@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..data.inputs import Inputs
+from ..data.varying_noise import each_output
 from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
     answer_to,
@@ -109,6 +110,13 @@ def _log_density_of_observed(model, rows, inputs):
     mean, variance = model.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean, noise = inputs.shifted(mean), model.noise_at(inputs)
-    mean, variance = model.likelihood.moments(mean, variance, noise)
-    each = log_normal_density(rows.targets - mean, variance)
-    return np.nansum(each - np.log(model.targets.scale), axis=1)
+    y, scale = rows.targets, np.log(model.targets.scale)
+    if not model.unlike_rows.share:
+        mean, variance = model.likelihood.moments(mean, variance, noise)
+        return np.nansum(log_normal_density(y - mean, variance) - scale, axis=1)
+    likelihood, each = model.unlike_rows.among(model.likelihood), np.empty(y.shape)
+    known = np.where(np.isnan(y), mean, y)
+    for at, one, own in each_output(likelihood, noise, y.shape[1]):
+        parts = (part[:, at] for part in (known, mean, variance))
+        each[:, at] = one.log_predictive_density(*parts, own)[:, None]
+    return np.where(np.isnan(y), 0.0, each - scale).sum(axis=1)

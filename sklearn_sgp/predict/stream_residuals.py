@@ -155,8 +155,10 @@ def left_of(share, known):
     return 1.0 - share * (2.0 - share) * known
 
 
-def with_residuals(model, near):
+def with_residuals(model, near, usual):
     """Return `Observations` with what a `NearResiduals` expects.
+
+    ``usual`` is the targets' variance, scaled, a number or (t,).
 
     One row more than its n may be like none of them; densities have such a share (docs/theory.md,
     eq. 93).
@@ -166,7 +168,7 @@ def with_residuals(model, near):
     scale = ResidualScale(own, near)
     parts = {part.name: getattr(model, part.name) for part in fields(model)}
     parts |= {"predictor": Corrected(own.predictor, scale), "row_noise": NoiseByPlace(scale)}
-    unlike = UnlikeRows(1.0 / (len(near.X) + 2.0), _UNLIKE)
+    unlike = UnlikeRows(1.0 / (len(near.X) + 2.0), _UNLIKE * usual)
     return ObservationsByPlace(**parts | {"unlike_rows": unlike})
 
 

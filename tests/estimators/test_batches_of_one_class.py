@@ -53,6 +53,14 @@ def test_a_table_that_is_sorted_by_class_is_no_stream(rng):
     assert np.sqrt(np.mean((model.predict_proba(X)[:, 1] - p) ** 2)) < 0.15
 
 
+def test_what_fades_goes_by_the_order_of_the_rows(rng):
+    """All rows are of one class, and then all of another: at random each would be half of both."""
+    X, y = rng.uniform(-3.0, 3.0, (600, 1)), np.repeat([0, 1], 300)
+    options = {"init_size": 150, "batch_size": 150, "n_inducing": 15, "max_iter": 5}
+    model = StreamingSGPClassifier(forget_factor=0.5, random_state=0, **options).fit(X, y)
+    assert model.predict_proba(X)[:, 1].min() > 0.8
+
+
 def test_an_absent_class_has_the_mean_of_the_others():
     given = Dirichlet().centred(np.array([3.0, 5.0, 4.0]))
     assert_allclose(Dirichlet().centred(np.array([3.0, 5.0, 0.0])).offset, given.offset)

@@ -103,6 +103,21 @@ def test_few_rows_after_more_keep_what_these_learned(estimator):
     assert np.mean(held) > 0.8
 
 
+@pytest.mark.parametrize("n_restarts", [0, 1])
+@pytest.mark.parametrize("options", [{"n_inducing": 2}, {"warm_start": True}])
+def test_few_counts_with_inducing_inputs_of_their_own(options, n_restarts, rng):
+    """These are all that could be learned, which sites near rows do not: a `ValueError`."""
+    X, y = rng.uniform(-2.0, 2.0, (30, 1)), rng.poisson(3.0, 30)
+    model = AnytimeSGPRegressor(
+        likelihood="poisson", n_restarts_optimizer=n_restarts, random_state=0, **options
+    )
+    if "warm_start" in options:
+        model.fit(X, y)
+    assert np.isfinite(model.fit(X[:3], y[:3]).predict_std(X)).all()
+    fixed = model.set_params(kernel=ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed"))
+    assert np.isfinite(fixed.set_params(n_inducing=4).fit(X, y).predict_std(X)).all()
+
+
 @pytest.mark.parametrize("estimator", [SVGPRegressor, AnytimeSGPRegressor])
 def test_batches_after_a_warm_start_of_few_rows(estimator):
     """Kernel and noise were learned before: no batch is told that they were not."""

@@ -70,6 +70,8 @@ def learn_by_sites(problem, budget):
 
 def learn_from_starts(problem, sample, budget):
     """Do the same from starts that stand, with groups of a `SiteLearning`."""
+    if not task_of(problem, problem.start).learns:  # but inducing inputs, which stay
+        return problem.start, problem.start.parameters, 0, None
     with single_blas_thread():  # groups are small
         starts = default_starts(problem.start)
         start, parameters, value, n_iter = best_start(problem, sample, starts, budget)

@@ -46,6 +46,8 @@ _LACKING = 0.01
 _FURTHEST_PART, _MOST_OF_FURTHEST = 0.05, 0.8
 # Correlation from which on a row of the sample is near a batch whose noise is another.
 _BESIDE = 0.5
+# Rows of a batch at a time, of which that is asked.
+_OF_BATCH_AT_A_TIME = 1024
 # How often the kernel's correlation, by which rows near a place count, is raised to the fourth
 # power, and rows that the mean of all counts as.
 _TIMES_SQUARED_TWICE, _PRIORS = (0, 1, 2), (0.1, 0.3, 1.0, 3.0)
@@ -63,11 +65,19 @@ class RowSample:
     order : ndarray of shape (n,) or None
         The rows with the least of these numbers stay.
     n_seen : int
+    n_gone : float
+        Of how many of these rows those were that were left out since.
     """
 
     rows: Rows | None = None
     order: np.ndarray | None = None
     n_seen: int = 0
+    n_gone: float = 0.0
+
+    @property
+    def n_told(self):
+        """Number of rows that these were drawn from."""
+        return self.n_seen - self.n_gone
 
     def joined(self, rows, size):
         """Draw so many from these and those of a batch, in whose units all are."""
@@ -80,12 +90,12 @@ class RowSample:
             rows, order = own.joined(rows.select(picked)), np.append(self.order, order[picked])
         kept = np.sort(np.argsort(order)[:size])
         rows = replace(rows.select(kept), labels=None)
-        return RowSample(rows, order[kept], n_seen)
+        return RowSample(rows, order[kept], n_seen, self.n_gone)
 
     def without(self, is_gone):
         """Leave out some rows, (n,) of bool; later ones may take their places."""
-        kept = np.flatnonzero(~is_gone)
-        return replace(self, rows=self.rows.select(kept), order=self.order[kept])
+        kept, n_gone = np.flatnonzero(~is_gone), self.n_gone + self.n_told * np.mean(is_gone)
+        return RowSample(self.rows.select(kept), self.order[kept], self.n_seen, n_gone)
 
     def alone(self):
         """Return the rows that do not repeat; None where too many of all rows do.
@@ -94,7 +104,7 @@ class RowSample:
         """
         place, counts = same_places(self.rows.X), self.rows.weights[1]
         is_merged, repeats = counts > 1.0, np.bincount(place)[place] > 1
-        n_repeated = is_merged.sum() + (repeats & ~is_merged).sum() * self.n_seen / len(self)
+        n_repeated = is_merged.sum() + (repeats & ~is_merged).sum() * self.n_told / len(self)
         if n_repeated > _MOST_REPEATED * len(self):
             return None
         return self.rows.select(np.flatnonzero(~(is_merged | repeats)))
@@ -114,7 +124,7 @@ class BandPlaces:
         None where bands are as wide everywhere.
     residuals : NearResiduals or None
         None where those of the sample tell nothing of one another.
-    sought : int
+    sought : float
         Of how many rows the sample was when these were last chosen.
     """
 
@@ -133,7 +143,9 @@ class BandPlaces:
         if not (len(self.sample) and len(rows)):
             return self.unjudged()
         own, X = (np.asarray(each.X, dtype=np.float64) for each in (self.sample.rows, rows))
-        is_gone = correlations(kernel, own, X).max(axis=1) > _BESIDE
+        parts = (X[lo : lo + _OF_BATCH_AT_A_TIME] for lo in range(0, len(X), _OF_BATCH_AT_A_TIME))
+        nearest = [correlations(kernel, own, part).max(axis=1) for part in parts]
+        is_gone = np.max(nearest, axis=0) > _BESIDE
         return BandPlaces(self.sample.without(is_gone))
 
     def unjudged(self):
@@ -162,7 +174,7 @@ class BandPlaces:
         left_out = None if rows is None else _left_out(rows, fitted, share, alpha, n_jobs)
         if left_out is None:
             return self.unjudged(), self._vouched(fitted, share, n_jobs)
-        is_due = self.sample.n_seen >= _GROWN * self.sought
+        is_due = self.sample.n_told >= _GROWN * self.sought
         known = None if is_due or self.residuals is None else self.near
         near, variance = _near(*left_out, known)
         if near is None:  # what residuals tell is measured in the bands that there are
@@ -184,7 +196,7 @@ class BandPlaces:
         known = self.residuals
         if is_due:
             residuals = weighed(best_process(rows, known), rows)
-            return replace(self, residuals=residuals, sought=self.sample.n_seen)
+            return replace(self, residuals=residuals, sought=self.sample.n_told)
         if known is None:
             return self
         process = rows.process(known.squared, known.own)
@@ -277,7 +289,7 @@ def _of_residuals(rows, fitted, left_out, variance, n_jobs):
         return None
     X, weights = near.X[known], weights[np.ix_(known, known)]
     residuals = rows.targets[known] - fitted.predictor.mean(Inputs(X), n_jobs)
-    if (residuals**2).mean() < _LACKING**2:
+    if (residuals**2 / fitted.start.units.variance).mean() < _LACKING**2:
         return None
     return LeftOutRows(near.kernel, X, residuals, off[known], variance[known], weights, near.reach)
 

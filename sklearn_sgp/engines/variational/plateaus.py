@@ -34,6 +34,8 @@ _LITTLE_GAIN = 0.5
 # Four of six fits of 24 and 100 stations in turn, 60 inducing inputs, had 0.8 and more with errors
 # of 0.2 to 0.71, and have 0.01 at most; power_plant, kin40k, kin8nm and houses have none.
 _LEFT_FOR_FEW = 0.25
+# Less than so many squares of a row, of an output that never changes, is rounding.
+_NOTHING_LEFT = 1e-12
 
 
 def or_off_the_plateau(problem, best, fit):
@@ -109,8 +111,10 @@ def _knows_more(start, rows, fitted):
     """
     mean = fitted.posterior.mean(rows.X)
     left, other = rows.means - mean, left_out_means(start.parameters, rows) - mean
-    size = np.linalg.norm(left) * np.linalg.norm(other)
-    return np.vdot(left, other) > np.sqrt(_LEFT_FOR_FEW) * size
+    is_any = (left**2).mean(axis=0) > _NOTHING_LEFT
+    size = np.linalg.norm(left, axis=0) * np.linalg.norm(other, axis=0)
+    in_common = (left * other).sum(axis=0)  # of each output: noise of others hides nothing
+    return bool((is_any & (in_common > np.sqrt(_LEFT_FOR_FEW) * size)).any())
 
 
 def _is_left(problem, fitted):
@@ -130,7 +134,8 @@ def _is_left(problem, fitted):
 
 
 def _explained(features, y):
-    """Return the share of the squares of y (n, t) that a regression on some features explains."""
+    """Return the largest share of squares that a regression explains, of columns of y (n, t)."""
     coefficients, _, rank, _ = np.linalg.lstsq(features, y, rcond=1e-8)
-    unexplained = ((y - features @ coefficients) ** 2).sum()
-    return 1.0 - unexplained * len(y) / (max(len(y) - rank, 1) * max((y**2).sum(), 1e-300))
+    unexplained, squares = ((each**2).sum(axis=0) for each in (y - features @ coefficients, y))
+    share = 1.0 - unexplained * len(y) / (max(len(y) - rank, 1) * np.maximum(squares, 1e-300))
+    return np.max(share, initial=0.0, where=squares > _NOTHING_LEFT * len(y))

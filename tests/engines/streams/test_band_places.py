@@ -62,7 +62,9 @@ def test_a_sample_is_even_over_all_rows_and_their_periods(period):
     assert counts.min() > 0.3 * 240 / period
 
 
-def test_a_batch_of_other_noise_leaves_rows_that_are_away_from_it():
+@pytest.mark.parametrize("at_a_time", [3, 1024])
+def test_a_batch_of_other_noise_leaves_rows_that_are_away_from_it(at_a_time, monkeypatch):
+    monkeypatch.setattr(band_places, "_OF_BATCH_AT_A_TIME", at_a_time)
     model = uneven_stream()[0]
     kernel, sample = model._fitted.parameters.kernel, model._fitted.state.places.sample
     batch = sample.rows.select(np.flatnonzero(sample.rows.X[:, 0] > 8.0))
@@ -71,6 +73,31 @@ def test_a_batch_of_other_noise_leaves_rows_that_are_away_from_it():
     near = kernel.block(every, np.asarray(batch.X, dtype=float)) / kernel.diag(every)[:, None]
     assert_array_equal(left.rows.X, sample.rows.X[(near <= 0.5).all(axis=1)])
     assert 0.4 * len(sample) < len(left) < len(sample) and left.n_seen == sample.n_seen
+
+
+def test_rows_that_are_gone_repeat_no_others():
+    """A pair counted as many as if the sample were one of all rows, and none told of a place."""
+    kernel = uneven_stream()[0]._fitted.parameters.kernel
+    places = BandPlaces(RowSample().joined(numbered(4000), 80))
+    places = places.away_from(numbered(4000), kernel)
+    assert len(places.sample) == 0 and places.sample.n_told == 0.0
+    again = replace(numbered(100), X=np.append(np.arange(98.0), [7.0, 8.0])[:, None])
+    sample = places.joined(again, 20).sample
+    assert sample.n_seen == 4100 and sample.n_told == 100.0 and 60 <= len(sample.alone()) < 80
+
+
+@pytest.mark.filterwarnings("ignore")  # of rows that repeat others
+def test_bands_by_place_after_noise_has_fallen():
+    """They came and went, as one row of the new sample repeated another: .5 nats a row, or 1.1."""
+    rng, told = np.random.default_rng(0), []
+    X = np.round(rng.uniform(0.0, 6.0, (3200, 1)), 3)
+    noise = np.where(np.arange(3200) < 2400, 1.0, np.where(X[:, 0] < 3.0, 0.02, 0.2))
+    y = np.sin(3.0 * X[:, 0]) + noise * rng.standard_normal(3200)
+    model = StreamingSGPRegressor(n_inducing=20, max_iter=10, random_state=0)
+    for piece in batches(X, y, *range(100, 3200, 100)):
+        model.partial_fit(*piece)
+        told.append(model._fitted.state.places.near is not None)
+    assert all(told[24:])
 
 
 @pytest.mark.parametrize("frequency, m", [(20.0, 15), (20.0, 25), (30.0, 40)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from stream_helpers import (
     assert_all_have_the_same_bands,
     batches,
@@ -29,17 +29,17 @@ def waves(X):
     return sum(np.sin(f * X[:, 0] + f) for f in (4.0, 6.0, 8.0))
 
 
-def fast_stream(dtype=float, weight=None, outputs=1, **options):
+def fast_stream(dtype=float, weight=None, outputs=1, unit=1.0, **options):
     """A stream of a fast function, with too few inducing inputs, and new rows among its own."""
     X = np.linspace(0.0, 20.0, 1000)[:, None].astype(dtype)
-    y = waves(X)
+    y = unit * waves(X)
     if outputs > 1:
         y = np.column_stack([y, 3.0 * np.sin(9.0 * X[:, 0])])
     pieces = batches(X[::2], y[::2], *range(200, 500, 100))
     if weight is not None:
         pieces = [(*piece, np.resize(weight, len(piece[1]))) for piece in pieces]
-    model = StreamingSGPRegressor(RBF(0.3), n_inducing=30, random_state=0, **options)
-    return taught(model, pieces), X[1:-1:2], y[1:-1:2]
+    options = {"kernel": RBF(0.3), "n_inducing": 30, "random_state": 0} | options
+    return taught(StreamingSGPRegressor(**options), pieces), X[1:-1:2], y[1:-1:2]
 
 
 def residuals_of(model):
@@ -229,6 +229,35 @@ def test_a_first_row_that_is_far_off_costs_the_logarithm_of_those_before(stream)
     parts += [np.log(share) + norm.logpdf(far, 0.0, np.sqrt(wide + own))]
     for off, expected in zip(far, np.logaddexp(*parts), strict=True):
         assert_allclose(model.log_density(X, mean + off), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-2, 1e2])
+def test_targets_that_are_not_scaled_have_units(stream, unit):
+    """A row that is far off cost 12,000 nats, and of small ones no residual was enough."""
+    model, X, _ = stream
+    kernel = ConstantKernel(unit**2, "fixed") * RBF(0.3)
+    other = fast_stream(unit=unit, kernel=kernel, normalize_y=False)[0]
+    assert residuals_of(other) is not None
+    far = np.array([0.0, 3.0])[:, None] * model.y_scale_
+    X = X[200:240]
+    densities = [model.log_density(X, model.predict(X) + off).mean() for off in far]
+    scaled = [
+        other.log_density(X, other.predict(X) + unit * off).mean() + np.log(unit) for off in far
+    ]
+    assert_allclose(scaled, densities, atol=1.0)
+
+
+def test_a_batch_with_gaps_is_scored_with_the_share():
+    """A row that is far off cost hundreds of nats where another one was not observed."""
+    model = fast_stream(outputs=2)[0]
+    assert residuals_of(model) is not None
+    X = np.linspace(5.0, 6.0, 10)[:, None]
+    y = model.predict(X)
+    y[3] += 3.0 * model.y_scale_
+    expected = model.predict_distribution(X).logpdf(y)
+    y[7, 0] = expected[7, 0] = np.nan
+    model.partial_fit(X, y)
+    assert_allclose(model.batch_log_density_, np.nansum(expected, axis=1).mean(), rtol=1e-6)
 
 
 def test_noise_has_no_shape(rng):

@@ -1,6 +1,7 @@
 """A fit that ends on a plateau, where a smooth part of the function is noise, begins again."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -120,6 +121,36 @@ def test_a_fit_that_has_missed_much_begins_anew_with_what_few_rows_learn(monkeyp
     assert scales[1] > 50.0
     np.testing.assert_allclose(beside.start.parameters.Z, best.fitted.start.parameters.Z)
     assert beside.settings.n_restarts_optimizer == 0
+
+
+@pytest.mark.slow
+def test_noise_of_another_output_hides_nothing():
+    """Rows predicted from one another told little of both outputs together: errors of .71."""
+    X, y, T = many_stations(8000)
+    y = np.column_stack([y, np.random.default_rng(3).standard_normal(len(y))])
+    model = SVGPRegressor(n_inducing=60, random_state=1).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(T)[:, 0] - with_levels(T)) ** 2)) < 0.03
+
+
+@pytest.mark.parametrize("size, expected", [(0.0, False), (1e-8, False), (1.0, True)])
+def test_rows_are_asked_of_each_output(size, expected, monkeypatch):
+    """Three of four are noise, and others' predictions of it."""
+    left, other = np.random.default_rng(0).standard_normal((2, 400, 4))
+    left[:, 0], other[:, 0] = size * other[:, 1], size * other[:, 1]
+    fitted = SimpleNamespace(posterior=SimpleNamespace(mean=np.zeros_like))
+    rows = SimpleNamespace(X=left, means=left)
+    monkeypatch.setattr(plateaus, "left_out_means", lambda *_: other)
+    assert plateaus._knows_more(SimpleNamespace(parameters=None), rows, fitted) == expected
+
+
+def test_a_column_is_asked_of_each_output():
+    """Beside noise, and an output that never changes, of which rounding is left."""
+    x, noise = np.linspace(-1.0, 1.0, 50), np.random.default_rng(0).standard_normal((50, 9))
+    features, parts = np.vander(x, 4), (noise, x[:, None] ** 3, np.full((50, 1), 1e-17))
+    shares = [plateaus._explained(features, part) for part in parts]
+    assert shares[0] < 0.3 and shares[1] > 0.99 and shares[2] == 0.0
+    together = plateaus._explained(features, np.hstack(parts))
+    np.testing.assert_allclose(together, max(shares))
 
 
 @pytest.mark.filterwarnings("ignore:max_iter")
