@@ -92,7 +92,7 @@ def _kept(state):
 def _places_among(kept, given, partition):
     """Return where each given row is among those that are kept, in the same block of the user's."""
     keys = [np.column_stack([np.asarray(rows.X), rows.y]) for rows in (kept, given)]
-    if partition.labels is not None:
+    if not partition.by_inputs:
         numbers = map(partition.number, (kept, given))
         keys = [np.column_stack(pair) for pair in zip(keys, numbers, strict=True)]
     _, place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
