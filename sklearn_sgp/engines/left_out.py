@@ -36,7 +36,7 @@ def left_out_rows(name, fitted, given, places, n_seen):
     if not fitted.state.keeps_rows:
         return given, None
     kept = _kept(fitted.state)
-    places = _places_among(kept, given)
+    places = _places_among(kept, given, fitted.state.partition)
     return _with_precisions(given, kept.select(places)), places
 
 
@@ -65,18 +65,36 @@ def _kept_in_order(name, fitted, places, n_seen):
     return rows.select(places), places
 
 
+def places_as_held(state, places):
+    """Return places as `left_out_rows` takes them once later rows have joined those that are held.
+
+    Blocks hold first rows block after block, later ones behind these.
+    """
+    if not state.keeps_rows or not _groups(state.blocks).sorted:
+        return places
+    held = np.argsort(_groups(state.blocks).order)
+    return held if places is None else held[places]
+
+
+def _groups(blocks):
+    return blocks.groups if blocks.is_conditioned else blocks
+
+
 def _kept(state):
     """Return the rows that a model keeps, as they were put in, with their labels."""
-    blocks = state.blocks
-    groups = blocks.groups if blocks.is_conditioned else blocks
+    blocks, groups = state.blocks, _groups(state.blocks)
     order = np.argsort(groups.order) if groups.sorted else np.arange(len(groups.rows))
-    rows = groups.rows.select(order)
-    return state.partition.labelled(rows, groups.labels)
+    # rows of a later batch have groups of their own
+    numbers = blocks.cells if blocks.is_conditioned else blocks.labels
+    return state.partition.labelled(groups.rows.select(order), numbers[order])
 
 
-def _places_among(kept, given):
-    """Return where each given row is among those that are kept."""
+def _places_among(kept, given, partition):
+    """Return where each given row is among those that are kept, in the same block of the user's."""
     keys = [np.column_stack([np.asarray(rows.X), rows.y]) for rows in (kept, given)]
+    if not partition.by_inputs:
+        numbers = map(partition.number, (kept, given))
+        keys = [np.column_stack(pair) for pair in zip(keys, numbers, strict=True)]
     _, place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
     first = np.full(len(place), -1)
     first[place.ravel()[: len(kept)]] = np.arange(len(kept))

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from ..data.column_spread import columns_remembered
 from ..data.rows import make_rows
 from ..engines.fingerprints import fingerprint
+from ..engines.left_out import places_as_held
 from ..optimize.forecast import LATER
 from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
@@ -142,10 +143,12 @@ def store_batch(estimator, fitted, targets):
 
 def store_blocks(estimator, fitted, targets, n_rows):
     """Store what ``n_rows`` rows of a later batch have changed in blocks."""
-    was_complete = estimator._fitted.state.progress.is_complete
+    before = estimator._fitted.state
+    was_complete, places = before.progress.is_complete, places_as_held(before, estimator._places)
     store(estimator, replace(fitted, targets=targets), fitted.weight)
     n_seen = estimator.n_samples_seen_ + n_rows
     estimator.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
+    estimator._places = places
 
 
 # ---- A second fit of the same rows

@@ -63,7 +63,7 @@ class VouchForMean:
         if judged is None:
             return fit
         judged.tell(fit.trace)
-        reference = judged.reference
+        fit, reference = judged.fit, judged.reference
         if judged.prefers_reference or (not self.combines and judged.costs_mean):
             return (yield from _instead_of(fit, reference))
         if not self.combines:
@@ -73,25 +73,37 @@ class VouchForMean:
         if (share < 1.0).any():
             told = replace(reference.fitted, targets=reference.targets)
             told = replace(told, predictor=told.predictor.ready())
-            fitted = replace(fitted, told_mean=CombinedMean(told, share))
-        return replace(fit, targets=targets, fitted=fitted)
+            fit = replace(fit, fitted=replace(fit.fitted, told_mean=CombinedMean(told, share)))
+        return replace(fit, targets=targets)
 
     def _judged(self, fit):
-        """Compare a fit with its reference, learned where it is wanted; None where time is over."""
+        """Compare a fit with its reference, learned where it is wanted; None where there is none.
+
+        After Ctrl-C amid learning, which takes as long as the default, and where that fails, the
+        reference has the kernel of the fit.
+        """
         if fit.targets.keeps_means:
             equal = fit.with_equal_noise
             return _Judged.of(fit, replace(fit, problem=equal.problem, fitted=equal.learned))
         if fit.plain is not None:
             return _Judged.of(fit, fit.plain)
-        plain = yield from fit.after(self.with_same_kernel)
-        if plain.fitted.n_used is not None:  # of some rows it is no judge
+        try:
+            plain = yield from fit.after(self.with_same_kernel)
+        except NotPositiveDefiniteError:
+            return None
+        if plain.fitted.n_used is not None:  # time is over, and of some rows it is no judge
             return None
         judged = _Judged.of(fit, plain, shares_kernel=True)
         is_wanted = judged.needs_reference or judged.prefers_reference
         has_time = len(fit.X) <= _LEARNED_IF_TOLD_ROWS and fit.trace.clock.left() > 0.0
         if not (is_wanted and has_time):
             return judged
-        own = yield from fit.after(self.with_own_kernel)
+        try:
+            own = yield from fit.after(self.with_own_kernel)
+        except NotPositiveDefiniteError:
+            return judged
+        except KeyboardInterrupt:
+            return replace(judged, fit=fit.ended_by_ctrl_c())
         if own.fitted.n_used is not None:
             return judged
         return min(judged, judged.against(own), key=lambda one: one.square_of_reference)
@@ -170,7 +182,9 @@ def _instead_of(fit, reference):
     problem = replace(
         reference.problem, settings=fit.problem.settings, trace=fit.problem.trace, is_silent=False
     )
-    plain = replace(reference, problem=problem, likelihood=fit.likelihood, trace=fit.trace)
+    fitted = replace(reference.fitted, interrupted=fit.fitted.interrupted)
+    told = {"likelihood": fit.likelihood, "trace": fit.trace}
+    plain = replace(reference, problem=problem, fitted=fitted, **told)
     return (yield from scale_variances(plain))
 
 

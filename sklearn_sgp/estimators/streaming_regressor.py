@@ -520,7 +520,9 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return the distribution of observations, with bands as narrow as rows vouch for."""
         variance = fitted.targets.scaled_variance(fitted.state.levels.variance)
         model = at_any_level(super()._model_of(fitted), variance)
-        places, tells = fitted.state.places, fitted.targets.keeps_means
+        places = fitted.state.places
+        # they were measured with one noise, which a variance scale may have taken the place of
+        tells = fitted.targets.keeps_means and not fitted.noise.differs
         near, residuals = (places.near, places.residuals) if tells else (None, None)
         model = with_vouched_bands(model, *fitted.state.band_share, near)
         if residuals is None or np.any(variance):

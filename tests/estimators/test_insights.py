@@ -283,6 +283,33 @@ def test_left_out_rows_come_in_their_order():
     assert len(more.leave_one_out()[0]) == N + 9
 
 
+@pytest.mark.parametrize(("model", "column"), [("pic", None), ("pic", 2), ("lma", 2)])
+def test_left_out_rows_of_later_batches_come_in_their_order(model, column):
+    """They were told block after block, those of labels as if they were in other blocks."""
+    table = X if column is None else np.column_stack([X, np.arange(N) % 4])
+    blocks = {"block_column": column, "block_size": 10, "n_inducing": 9}
+    blocks = AnytimeSGPRegressor(SMOOTH, model=model, **blocks, **HELD)
+    blocks.fit(table[:40], Y[:40])
+    given = blocks.leave_one_out(table[:40], Y[:40])
+    assert_allclose(clone(blocks).fit(table[:40], Y[:40]).leave_one_out(), given, rtol=1e-9)
+    for batch in (slice(40, 50), slice(50, N)):
+        blocks.partial_fit(table[batch], Y[batch])
+    own, given = blocks.leave_one_out(), blocks.leave_one_out(table, Y)
+    assert_allclose(own, given, rtol=1e-9)
+    assert np.abs(own[0] - Y).mean() < 0.5 * np.abs(Y - Y.mean()).mean()
+
+
+def test_left_out_rows_are_in_their_own_block():
+    """A row that another block has, too, is left out where it is."""
+    table = np.column_stack([np.vstack([X, X]), np.repeat([0, 1], N)])
+    y = np.append(Y, np.roll(Y, 1))
+    table[N], y[N] = [*X[0], 1], Y[0]
+    model = AnytimeSGPRegressor(SMOOTH, model="pic", block_column=2, n_inducing=9, **HELD)
+    own = model.fit(table, y).leave_one_out()
+    again = clone(model).fit(table, y).leave_one_out(table, y)
+    assert_allclose(again, own, rtol=1e-9)
+
+
 @pytest.mark.quick_cases("True")
 @pytest.mark.parametrize("holes", [False, True])
 def test_left_out_rows_have_their_noise(holes):

@@ -1,6 +1,7 @@
 """Models that know their near rows, for likelihoods that are not Gaussian: sites in blocks."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPClassifier
+from sklearn_sgp.engines.blocks import trials
 from sklearn_sgp.likelihoods import Likelihood, Probit
 
 KERNEL = 4.0 * RBF([0.7, 2.0])
@@ -113,6 +115,20 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
         # groups are drawn anew, so that the models differ by what their rows are conditioned on
         assert_allclose(one, other, atol=2e-2)
     assert_allclose(sites.objective_, plain.objective_, rtol=1e-2)
+
+
+def test_ctrl_c_amid_the_bound_that_sites_begin_with_ends_the_fit(monkeypatch):
+    """Where it came amid a second start of the bound, sites went on to their end."""
+    usual = trials.Variational.fit
+
+    def fit(self, problem):
+        return replace(usual(self, problem), interrupted=True)
+
+    monkeypatch.setattr(trials.Variational, "fit", fit)
+    model = learning(max_iter=3)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*labels(1100))
+    assert not hasattr(model, "kernel_")
 
 
 @pytest.mark.quick_cases("vif-probit")

@@ -1,6 +1,7 @@
 """The mean that "auto" tells: what left-out rows vouch for, one number everywhere."""
 
 import pickle
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -73,6 +74,28 @@ def test_ctrl_c_amid_the_other_mean_leaves_the_fit(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, np.exp(2.0 * np.sin(X[:, 0])))
     assert model.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, NotPositiveDefiniteError])
+def test_what_ends_learning_of_the_other_mean_leaves_what_is_known_of_it(error, monkeypatch):
+    """That takes the default's time, and the one with the same kernel was lost, or the fit."""
+    usual = engine.BlockModels.fit
+
+    def fit(self, problem):
+        if problem.is_silent and problem.settings.optimizer is not None:
+            raise error
+        return usual(self, problem)
+
+    monkeypatch.setattr(mean_steps, "best_mean", lambda *_: MeanChoice(0.5, False))
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 0)
+    X, y = steps(120, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto")
+    monkeypatch.setattr(engine.BlockModels, "fit", fit)
+    with pytest.raises(KeyboardInterrupt) if error is KeyboardInterrupt else nullcontext():
+        model.fit(X, y)
+    told = model._fitted.told_mean
+    assert_array_equal(told.share, 0.5)
+    assert_array_equal(told.reference.parameters.theta, model._fitted.parameters.theta)
 
 
 def test_warped_targets_are_learned_where_plain_ones_cannot_be(monkeypatch):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
@@ -80,6 +81,23 @@ def test_a_stream_leaves_a_warp_that_does_harm(monkeypatch):
     rmse = [np.sqrt(np.mean((seen - one.predict(new)) ** 2)) for one in (found, default)]
     assert rmse[0] < 1.02 * rmse[1]
     assert found.log_density(new, seen).mean() > default.log_density(new, seen).mean() - 0.02
+
+
+def test_a_stream_whose_noise_came_to_vary_has_deviations():
+    """Bands by place, of the time when it was one, took its place: these ended in a TypeError."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    is_zero, f = rng.random(300) < 0.6, np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
+    y = np.where(is_zero, 0.0, np.exp(f + 0.5 * rng.standard_normal(300)))
+    model = StreamingSGPRegressor(likelihood="auto", n_inducing=20, max_iter=20, random_state=0)
+    fitted = model.fit(X, y)._fitted
+    assert fitted.targets.keeps_means and fitted.noise.variance_scale is not None
+    assert fitted.state.places.near is not None
+    std, of_noise = model.predict_std(X), model.noise_std(X)
+    assert (std > of_noise).all() and np.ptp(of_noise) > 0.1
+    drawn = model.sample_y(X, n_samples=2000, random_state=0)
+    assert_allclose(drawn.std(axis=1), std, rtol=0.3)
+    assert np.isfinite(model.log_density(X, y)).all()
 
 
 def test_a_stream_costs_no_mean():

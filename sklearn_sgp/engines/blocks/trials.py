@@ -354,6 +354,8 @@ def with_variational_start(problem, budget):
         found = [_by_bound(replace(bound, start=one), seconds / len(starts)) for one in starts]
     except NotPositiveDefiniteError:  # sites will do without, or say what is wrong
         return problem
+    if any(one.interrupted for one in found):  # nothing with sites is there
+        raise KeyboardInterrupt
     costs = [bic_penalty(one, len(few)) for one in starts]
     best = int(np.argmax([one.objective - cost for one, cost in zip(found, costs, strict=True)]))
     learned = found[best].parameters
