@@ -252,7 +252,7 @@ def block_pass(model, X=None, y=None):
     """
     fitted = model._fitted
     blocks = fitted.state.blocks
-    if blocks is None:
+    if not blocks.is_kept:
         rows = Rows(X, y[:, None], None, np.zeros(1), np.ones(1))
         blocks = Blocks(rows, np.arange(len(X)) // 1024)
     every = [blocks(k) for k in range(len(blocks))]
