@@ -87,25 +87,30 @@ class Comparison:
 
 
 def climb(first, at, *how):
-    """Return the best of `climbing`, where ``at(k)`` returns what that asks for."""
-    asking, one = climbing(first, *how), None
+    """Return the best of `climbing`, where ``at(k)`` asks for nothing."""
+
+    def told(k):
+        yield from ()
+        return at(k)
+
     try:
-        while True:
-            one = at(asking.send(one))
+        next(climbing(first, told, *how))
     except StopIteration as end:
         return end.value
 
 
-def climbing(first, directions, most, gains, about, trace):
+def climbing(first, at, directions, most, gains, about, trace):
     """Go on by steps in one direction while each gains, or else in the other one.
 
-    A generator: it yields k, and is sent the `Tried` of k steps from the first, up or down, or None
-    where there is none.
+    A generator, which asks for what ``at`` asks for.
 
     Parameters
     ----------
     first : Tried
         Where to begin.
+    at : callable
+        ``at(k)`` is a generator, which returns the `Tried` of k steps from there, up or down; None
+        where there is none.
     directions : tuple of {-1, 1}
     most : int
         Steps in a direction.
@@ -117,7 +122,7 @@ def climbing(first, directions, most, gains, about, trace):
     best, tried = first, [first]
     for direction in directions:
         for count in range(1, most + 1):
-            one = yield direction * count
+            one = yield from at(direction * count)
             if one is None:
                 break
             tried.append(one)

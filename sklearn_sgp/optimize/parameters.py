@@ -81,7 +81,7 @@ class Parameters:
 
     @property
     def means(self):
-        """Means subtracted from the scaled targets, shape (t,); None where there are none."""
+        """Means subtracted from the scaled targets, shape (t,); 0 where there are none."""
         return self.values.get("means", 0.0)
 
     @property

@@ -211,22 +211,21 @@ class Trials:
 
     def _best_along(self, about, change, factor, first, rows):
         """Return the best on the way down, or else up, by rows held out."""
+
+        def at(power):
+            began = time.perf_counter()
+            parameters = self._changed(change, factor**power, first.parameters)
+            if parameters is None:
+                return None
+            predictor = yield from self._predictor(parameters)
+            trial = yield partial(self._trial, parameters, predictor, rows)
+            return Tried(f"power {power}", trial, self._score(trial), time.perf_counter() - began)
+
         how = (-1, 1), _MOST_POWERS, lambda score, best: score.mean > best.mean
         begin = Tried("as learned", first, self._score(first), 0.0)
         told = f"{about}, powers of {factor:g}", self.problem.trace
-        asking, tried = climbing(begin, *how, *told), None
-        while True:
-            try:
-                power, tried = asking.send(tried), None
-            except StopIteration as end:
-                return end.value.result
-            began = time.perf_counter()
-            parameters = self._changed(change, factor**power, first.parameters)
-            if parameters is not None:
-                predictor = yield from self._predictor(parameters)
-                trial = yield partial(self._trial, parameters, predictor, rows)
-                spent = time.perf_counter() - began
-                tried = Tried(f"power {power}", trial, self._score(trial), spent)
+        best = yield from climbing(begin, at, *how, *told)
+        return best.result
 
     def _score(self, trial):
         known = replace(self.problem, start=self.fitted.start)

@@ -131,7 +131,7 @@ class BandPlaces:
     sample: RowSample = RowSample()
     near: NearSample | None = None
     residuals: NearResiduals | None = None
-    sought: int = 0
+    sought: float = 0.0
 
     def joined(self, rows, n_inducing):
         """Add the rows of a batch that was learned from."""
