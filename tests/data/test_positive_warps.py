@@ -42,6 +42,7 @@ def test_values_between_those_of_far_smaller_targets_have_positive_inverses(warp
     assert (warp.inverse(z) > 0.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("AnytimeSGPRegressor-5.0")
 @pytest.mark.parametrize("decades", [pytest.param(3.0, marks=pytest.mark.slow), 5.0])
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])

@@ -91,6 +91,7 @@ def test_no_variance_at_all():
     assert_allclose(found.variance, 0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("likelihood1")
 @pytest.mark.parametrize("likelihood", [Gaussian(), StudentT(6.0)])
 def test_covariances_are_those_of_draws(likelihood, rng):

@@ -144,6 +144,7 @@ def test_warm_starts_give_room_once(kind):
     assert_allclose(model.noise_variance_, noise, rtol=0.1)
 
 
+@pytest.mark.slow
 def test_several_directions():
     model = AnytimeSGPRegressor(random_state=0).fit(*table(two, 300))
     assert 2 <= len(directions_of(model.kernel_)) <= 3
@@ -261,6 +262,7 @@ def test_a_second_fit_that_was_interrupted_is_told_to_be():
     assert model.predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 def test_warped_targets_and_their_plain_mean_have_directions():
     X, y = table(lambda X: np.sin(X @ WEIGHTS) + 0.5 * np.cos(X[:, 1] + X[:, 2] - X[:, 4]))
     model = AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, np.exp(y))
@@ -272,6 +274,7 @@ def test_warped_targets_and_their_plain_mean_have_directions():
     assert min(one["score"] for one in model.choices_ if one["choice"] == "distribution") > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_warm_start_sees_columns_that_vary_since(kind):
@@ -306,6 +309,7 @@ def test_later_rows_join_what_has_room(kind, ridges):
     assert error(model, ridge) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("AnytimeSGPRegressor")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_amid_the_room_keeps_what_was_learned(kind, monkeypatch):

@@ -210,6 +210,7 @@ def test_balanced_classes_are_weights():
         made(class_weight="balanced").partial_fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, slow(4)])
 def test_default_fits_learn(n_classes):
     """Nearly all that the noise allows, with probabilities that can be believed."""
@@ -231,6 +232,7 @@ def test_default_fits_learn(n_classes):
     assert_allclose(copied.predict_proba(X_new), fitted.predict_proba(X_new))
 
 
+@pytest.mark.slow
 def test_short_fits_predict():
     X, y = data(600)
     fitted = AnytimeSGPClassifier(random_state=0, max_time=0.5).fit(X, y)
@@ -341,6 +343,7 @@ def interrupted(fit):
     return stopped
 
 
+@pytest.mark.slow
 def test_adam_learns_from_more_than_few_labels(rng):
     """A TypeError of None came from minibatches of the bound that sites begin with."""
     X = rng.uniform(-1.0, 1.0, (700, 2))

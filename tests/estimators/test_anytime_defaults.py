@@ -76,6 +76,7 @@ def test_it_is_ahead_of_boosting_on_steps_and_waves(data, default):
     assert 0.85 < covered(y_test, mean, std) < 0.96
 
 
+@pytest.mark.slow
 def test_the_default_kernel_has_a_rough_part(default):
     """A sum whose last part is Matern 1/2, with a length scale for each column."""
     rough = default.kernel_.k2.k2

@@ -119,6 +119,7 @@ def test_objective_is_the_bound_of_all_rows(fitted):
     assert_allclose(model.score(incomplete), model.score_samples(incomplete).mean())
 
 
+@pytest.mark.slow
 def test_units_of_columns_change_nothing_but_units():
     """Columns in other units have the same embedding, and values in their units."""
     _, _, incomplete = curve(60)
@@ -209,6 +210,7 @@ def test_kernels_and_noise(kernel, noise):
     assert np.ndim(model.noise_variance_) == (noise == "columns" and "White" not in repr(kernel))
 
 
+@pytest.mark.slow
 def test_more_starts_are_not_worse():
     """The best of several starts is kept."""
     _, _, incomplete = curve(60)
@@ -218,6 +220,7 @@ def test_more_starts_are_not_worse():
     assert three.n_iter_ > one.n_iter_
 
 
+@pytest.mark.slow
 def test_it_works_in_pipelines_and_searches():
     """A classifier of the latent inputs, the number of dimensions searched."""
     t, _, incomplete = curve(60)

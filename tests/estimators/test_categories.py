@@ -165,6 +165,7 @@ def test_names_of_columns(data):
     assert_array_equal(by_type.is_categorical_, [False, True])
 
 
+@pytest.mark.slow
 def test_the_default_kernel_is_chosen_by_evidence(data):
     """Where categories have functions of their own there is a product, else only a sum."""
     X, y = data
@@ -250,6 +251,7 @@ def test_rows_of_one_category_are_near(model):
     assert np.mean(np.array(mixed) == 1) > 0.7
 
 
+@pytest.mark.slow
 def test_functions_are_drawn(data):
     """Pathwise draws have mean and covariance of joint ones."""
     X, y = data

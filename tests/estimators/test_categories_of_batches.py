@@ -282,6 +282,7 @@ def test_arrays_of_numbers_are_read_not_copied(data, estimator, dtype, tmp_path)
         assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_codes_of_a_large_array_take_no_memory():
     """Fit and predict hold far less than a copy of the inputs."""
     rng = np.random.default_rng(0)

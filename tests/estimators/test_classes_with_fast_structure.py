@@ -35,6 +35,7 @@ def few_of_many(n, seed):
     return np.hstack([X, group]), y
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("2-0.82-StreamingSGPClassifier")
 @FAST
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -67,6 +68,7 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
     assert model.log_density(X[600:], y[600:]).mean() > first
 
 
+@pytest.mark.slow
 @FAST
 @pytest.mark.parametrize(("table", "least"), [("checkered", -0.36), slow("few of many", -0.15)])
 def test_two_classes_have_sites_where_labels_prefer_them(table, least):
@@ -158,6 +160,7 @@ def test_length_scales_of_three_classes_are_judged_by_all_labels():
     assert {"variance, powers of 4", "length scales, powers of 1.5"} <= set(choices)
 
 
+@pytest.mark.slow
 @FAST
 def test_a_first_batch_of_a_stream_is_judged_by_labels():
     """Streams of several classes begin with variance and length scales that labels choose."""
@@ -178,6 +181,7 @@ def test_a_first_batch_without_one_of_the_classes():
     assert model.score(X[900:], y[900:]) > 0.75
 
 
+@pytest.mark.slow
 @FAST
 @pytest.mark.parametrize("model", ["vfe", slow("fitc"), slow("pitc")])
 def test_models_of_inducing_inputs_alone_find_it(model):
@@ -218,6 +222,7 @@ UNITS += [slow(kind(), 2) for kind in DEFAULTS[:2]] + [slow(kind(), 3) for kind 
 UNITS += [slow(SVGPClassifier(likelihood="softmax"), 2), slow(AnytimeSGPClassifier(model="vfe"), 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("model1-2")
 @FAST
 @pytest.mark.parametrize(("model", "n_classes"), UNITS)
@@ -243,6 +248,7 @@ def test_a_given_kernel_that_finds_nothing_is_told_of(kind):
         kind(5.0 * RBF(3.0, "fixed"), n_inducing=20, random_state=0, max_iter=60).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("AnytimeSGPClassifier")
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_noise_is_not_told_of(kind, rng):

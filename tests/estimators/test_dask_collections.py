@@ -176,6 +176,7 @@ def test_bound_of_sites_on_chunks(data, n_classes):
         assert_allclose(other, one, rtol=1e-8, atol=1e-8 * np.abs(one).max())
 
 
+@pytest.mark.slow
 def test_lbfgs_of_sites_on_chunks(data):
     """L-BFGS on all rows of another likelihood finds the same optimum of two length scales."""
     X, _, _ = data

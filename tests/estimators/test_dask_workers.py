@@ -211,6 +211,7 @@ def test_a_worker_dies_that_holds_rows(client):
     assert_allclose(predicted(model, here[0]), predicted(expected, here[0]), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_client_that_is_closed(cluster):
     """The error says what is gone, and the estimator is as before."""
     with distributed.Client(cluster):

@@ -49,6 +49,7 @@ def test_no_structure_in_more_rows(n):
     assert np.mean(np.log(p) @ [0.6, 0.4]) > np.log([0.6, 0.4]) @ [0.6, 0.4] - 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("SVGPClassifier")
 @EVERY
 def test_labels_of_two_clusters(estimator):
@@ -227,6 +228,7 @@ class Watch:
 STAGE = "labels that are left out"
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("True-SVGPClassifier", "True-AnytimeSGPClassifier")
 @ALONE
 @pytest.mark.parametrize("ends", [False, True])

@@ -79,6 +79,7 @@ def test_warm_start_of_few_rows_begins_anew(estimator, likelihood):
     assert_allclose(model.fit(X, y).predict_std(new), once, rtol=1e-9)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.quick_cases("StreamingSGPRegressor")
 def test_few_rows_after_more_keep_what_these_learned(estimator):

@@ -41,6 +41,7 @@ def test_without_an_optimiser_the_model_stays(curve):
     assert len(model.embedding_) == len(curve)
 
 
+@pytest.mark.slow
 def test_what_the_user_asks_anew_is_heeded(curve):
     """More and fewer inducing inputs, given ones, another kernel, noise and number of inputs."""
     model = fitted(curve, max_iter=5).set_params(optimizer=None)

@@ -74,6 +74,7 @@ def test_thirds_that_hold_enough_stay(shares):
     assert found.widening() == 1.0
 
 
+@pytest.mark.slow
 def test_bands_are_told_of_once(monkeypatch):
     """What learning says of its bands gives way to what left-out rows say in the end."""
     trace, X, y = Trace(Clock()), *data(600)

@@ -310,6 +310,7 @@ def test_left_out_rows_are_in_their_own_block():
     assert_allclose(again, own, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("True")
 @pytest.mark.parametrize("holes", [False, True])
 def test_left_out_rows_have_their_noise(holes):

@@ -101,6 +101,7 @@ def test_outputs_with_noise_of_their_own(rng):
         assert_allclose(covariance[:, :, c], one.predict(T, return_cov=True)[1], rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_inducing", [slow(0), 30])
 def test_sums_and_differences_are_those_of_the_exact_process(rng, n_inducing):
     """Deviations of pairs across cells, and of averages, are within 5 percent of the exact ones."""
@@ -228,6 +229,7 @@ def test_many_cells_take_fewer_near_rows(rng, monkeypatch):
     assert np.abs(one - other).max() < 0.3 and np.abs(one - other).mean() < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("{'model': 'vif', 'n_neighbors': 4, 'n_inducing': 6}")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_functions_have_the_joint_distribution(rng, case):

@@ -156,6 +156,7 @@ def test_the_name_of_one_parameter_goes_before_that_of_all():
                     rtol=1e-3)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_few_rows_are_predicted_better_with_what_is_known():
     """20 rows of four columns, two of which say nothing: priors near the truth, ten draws."""
     densities = []

@@ -280,6 +280,7 @@ def test_columns_apart():
     assert np.isfinite(model.fit(table, counts).predict(table)).all()
 
 
+@pytest.mark.slow
 def test_columns_without_values():
     """A column without any value is as a constant one, as is a row that lacks all of them."""
     table = np.c_[X, np.full(N, np.nan)]
@@ -360,6 +361,7 @@ def test_noise_of_rows_that_repeat():
     assert model.log_density(whole, targets).mean() > 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("None-svgp")
 @pytest.mark.parametrize("name", ["svgp", slow("vif"), "stream"])
 @pytest.mark.parametrize("kernel", [None, slow(RBF([1.0, 1.0, 1.0]))])

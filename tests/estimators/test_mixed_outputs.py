@@ -114,6 +114,7 @@ def test_large_joint_draws_are_avoided(data, model, monkeypatch):
     assert taken == [60, 63]
 
 
+@pytest.mark.slow
 def test_functions_are_drawn(data, model):
     """Pathwise draws have the moments of the function."""
     X = data[0][:6]

@@ -68,6 +68,7 @@ def case(request):
     return kind, X, y, complete, model.fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("student_t", "poisson")
 def test_what_is_missing_is_predicted(case):
     """Better than the mean of each output, and about as well as what was there."""
@@ -199,6 +200,7 @@ def test_later_batches_are_near_the_fit_of_all():
     assert_allclose(parts.predict(X), whole.predict(X), rtol=0.2 + ratio, atol=0.2)
 
 
+@pytest.mark.slow
 def test_means_of_outputs_with_gaps_are_learned():
     """An output that is missing where it is high has a higher mean than that of what is there."""
     X, _, y = table("poisson", 400)
@@ -327,6 +329,7 @@ def test_means_of_complete_outputs_are_learned(kind):
     assert not fitted(complete).parameters.has_means
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("True-poisson")
 @pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
 @pytest.mark.parametrize("has_gap", [False, True])

@@ -306,6 +306,7 @@ def test_blocks_without_near_rows_refuse_counts(model):
         AnytimeSGPRegressor(likelihood=Poisson(), model=model).fit(data(60)[0], np.ones(60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "likelihood", ["heteroscedastic", slow("heteroscedastic_student_t"), slow("auto")]
 )
@@ -335,6 +336,7 @@ def burst(n, seed, noise=0.0):
     return *draw(np.sort(rng.uniform(size=n))), *draw(rng.uniform(size=500))
 
 
+@pytest.mark.slow
 def test_a_function_that_swings_most_where_few_rows_are():
     """Targets far from all others are believed where that predicts rows given all others better."""
     X, y, X_new, y_new = burst(300, 2)

@@ -114,6 +114,7 @@ def check_orders(name, n_stations, n_rows=N_ROWS, n_inducing=80, most=3):
         np.testing.assert_allclose(rmse, first[1], rtol=0.06 if name in DRAWN else 0.03, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("4")
 @pytest.mark.parametrize("n_stations", [4, slow(24), 100])
 def test_a_table_of_stations_in_turn(n_stations):

@@ -100,6 +100,7 @@ def test_batches_end_near_all_rows(where):
     assert np.abs(p - expected).mean() < 0.06
 
 
+@pytest.mark.slow
 def test_default_kernels_of_grades_are_learned():
     """Without a kernel, too: nothing of what regressions of classes do is asked for."""
     X, y = grades(200)

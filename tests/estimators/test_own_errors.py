@@ -66,6 +66,7 @@ def test_errors_follow_precisions_in_models_that_know_their_rows(model, monkeypa
         assert np.abs(turns[5] - turns[4]).max() < np.abs(turns[1] - turns[0]).max()
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("None-400")
 @pytest.mark.parametrize(
     ("tails", "most_rows"),

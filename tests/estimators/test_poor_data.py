@@ -140,6 +140,7 @@ def test_huge_and_tiny_weights(toy, weight):
     assert_finite(quick().fit(*toy, np.full(60, weight)), toy[0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of max_iter
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
 @pytest.mark.quick_cases("SVGPRegressor")

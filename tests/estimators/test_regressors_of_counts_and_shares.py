@@ -114,6 +114,7 @@ def test_no_numbers_of_other_kinds(name):
     assert_array_equal(model.predict(X), before)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Intervals of 90%")  # of Poisson counts, which is right
 def test_counts_that_vary_more_have_wider_bands():
     """Where counts vary more than Poisson's, bands hold their share, and counts are more likely."""
@@ -179,6 +180,7 @@ def test_units_of_numbers_with_limits_do_not_matter():
                     rtol=1e-5)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_batches_beyond_a_limit_are_no_drift():
     """Rows that are predicted far beyond the limit at which they are count as what is expected."""
     rng = np.random.default_rng(0)

@@ -46,6 +46,7 @@ def test_temperatures_of_many_rows_are_those_of_rows_held_out(monkeypatch):
         assert_array_equal(classes.place == c, held.weight[:, c] > 1.0)
 
 
+@pytest.mark.slow
 def test_kernels_are_compared_by_rows_of_some_cells(monkeypatch):
     """Whole cells of rows held out, and always the same rows; all of them have the last word."""
     compared, trial = [], selection.Trials._trial

@@ -49,6 +49,7 @@ def test_noise_of_each_row_counts_once(likelihood, size):
     assert_allclose(again.noise_std(AT)[1:], whole.noise_std(AT)[1:], rtol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [slow(False), True])
 def test_the_objective_of_mixed_outputs_does_not_depend_on_the_batch_size(gaps):
     """With held kernel, noise and mixing it is near the bound of all rows for any size of batch."""

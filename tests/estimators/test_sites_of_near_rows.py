@@ -131,6 +131,7 @@ def test_ctrl_c_amid_the_bound_that_sites_begin_with_ends_the_fit(monkeypatch):
     assert not hasattr(model, "kernel_")
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("vif-probit")
 @pytest.mark.parametrize(
     ("model", "likelihood"),
@@ -151,6 +152,7 @@ def test_probabilities_are_better_than_frequencies(model, likelihood):
     assert not hasattr(fitted, "alpha_epsilon_")
 
 
+@pytest.mark.slow
 def test_it_is_as_good_as_independent_rows_given_all_inducing_inputs():
     """On a table whose rows can all be inducing inputs, both kinds of sites say nearly the same."""
     X, y = labels(150)

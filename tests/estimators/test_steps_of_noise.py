@@ -74,6 +74,7 @@ def test_both_sides_of_a_step_are_known_of_many_rows(kind, n):
     assert_both_sides_are_known(made(kind).fit(*rows(n)))
 
 
+@pytest.mark.slow
 def test_noise_far_from_all_rows_is_that_of_all(fitted):
     """Where no rows are, the variance of the noise is its mean over the rows."""
     found = fitted.noise_std([[60.0], [-80.0]])

@@ -43,6 +43,7 @@ def test_a_stream_begins_anew_until_it_has_enough_rows(kind, rng):
     assert stream.n_steps_ == 5
 
 
+@pytest.mark.slow
 def test_a_stream_begins_anew_when_its_first_rows_have_doubled(rng):
     """After 60 rows, 120 are a first batch of all; batches between them are added."""
     X = rng.uniform(0.0, 6.0, (150, 1))

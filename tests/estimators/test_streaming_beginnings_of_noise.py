@@ -16,6 +16,7 @@ def line(n=160):
     return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(n)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("heteroscedastic")
 @pytest.mark.parametrize("likelihood", VARIES)
 def test_few_first_rows_are_not_all_that_is_learned_from(likelihood):

@@ -19,6 +19,7 @@ def circles(rng, n, labels=("in", "out")):
     return X, np.where((X**2).sum(axis=1) < 1.5, *labels)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("softmax")
 @pytest.mark.parametrize("likelihood", ["auto", slow("logit"), "softmax"])
 def test_classes_from_left_to_right(likelihood, rng):

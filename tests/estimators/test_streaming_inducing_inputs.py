@@ -73,6 +73,7 @@ def test_given_inducing_inputs_are_learned_with_the_first_batch_only(kind, rng):
     assert "and they stay" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Batches should go on")  # it gets 30 times as loud
 @pytest.mark.parametrize("n_draws", [2, slow(4)])
 def test_inducing_inputs_stay_where_the_function_moves(n_draws):

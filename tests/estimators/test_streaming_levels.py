@@ -61,6 +61,7 @@ def test_a_level_that_wanders_is_followed(level, least):
     assert 0.8 < held < 0.98
 
 
+@pytest.mark.slow
 def test_a_level_that_stays_is_left_alone(monkeypatch):
     """To the bit."""
     with monkeypatch.context() as patch:

@@ -38,6 +38,7 @@ def error(model, X, f):
     return np.sqrt(np.mean(((model.predict(X) - f) / SCALE) ** 2, axis=0))
 
 
+@pytest.mark.slow
 def test_outputs_share_strength(data, model):
     """Functions in their order, gaps among them: each output is ahead of a stream of its own."""
     X, y, f = data
@@ -87,6 +88,7 @@ def test_one_batch_is_the_batch_estimator(data):
         assert_allclose(ours / SCALE, theirs / SCALE, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_predictions_and_pickles(data, model):
     """All predictions are there, joint over outputs; a pickle goes on as the stream does."""
     X, y, _ = data

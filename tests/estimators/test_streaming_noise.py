@@ -59,6 +59,7 @@ def test_noise_that_fell_is_learned_from_one_batch():
     assert 0.75 < np.mean(np.abs(y - mean) < 1.645 * std) < 0.99
 
 
+@pytest.mark.slow
 def test_noise_of_few_rows_stays_where_a_batch_lacks_them():
     """A batch without spikes does not say that there will be none: other rows are as usual."""
     rng, found = np.random.default_rng(1), []
@@ -74,6 +75,7 @@ def test_noise_of_few_rows_stays_where_a_batch_lacks_them():
     assert found[-1] > found[-2] / np.exp(1.01)
 
 
+@pytest.mark.slow
 def test_a_sensor_that_hangs_has_not_less_noise():
     """Batches of one value leave the noise where the trust region takes it, and are no shift."""
     rng, found = np.random.default_rng(2), []

@@ -20,6 +20,7 @@ from sklearn_sgp.engines.streams import rounds
 # Kept between batches
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("StreamingSGPRegressor-greedy", "StreamingSGPClassifier-kmeans")
 @pytest.mark.parametrize(
     "inducing", ["greedy", "kmeans", pytest.param("random", marks=pytest.mark.slow)]

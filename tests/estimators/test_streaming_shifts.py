@@ -52,6 +52,7 @@ def test_a_level_that_moves_for_good_is_told_and_followed(size, seed):
     assert_allclose(model.predict(grid), 3.0 * np.sin(grid[:, 0]) + size, atol=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("noise")
 @pytest.mark.parametrize(
     "change",
@@ -72,6 +73,7 @@ def test_noise_or_a_function_that_changes_is_told_and_followed(change):
     assert 0.8 < np.mean([held[AT + 2 :].mean() for held, *_ in runs]) < 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("0.0")
 @pytest.mark.parametrize("noise", [0.0, 1e-3])
 def test_a_function_without_noise_has_none_that_falls(noise):
@@ -112,6 +114,7 @@ def test_noise_that_falls_is_told_by_two_batches():
     assert any("deviations of its noise" in one for one in words)
 
 
+@pytest.mark.slow
 def test_outliers_are_no_shift():
     """A fifth of the rows of a batch far off, and single ones, are outliers."""
 
@@ -289,6 +292,7 @@ def test_a_fading_past_is_chosen_by_what_came_next():
     assert scores[0.0, "auto"] > scores[0.0, 1.0] - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("1")
 @pytest.mark.parametrize("seed", [0, 1, 3])  # in seed 2 shifts of the level are told
 def test_bands_that_hold_too_few_are_told(seed):

@@ -76,6 +76,7 @@ def test_bands_of_what_comes_next_are_honest(series):
     assert np.mean([wanders(model) for model in models]) > (0.6 if series is drift else 0.7)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("noisy_walk")
 @pytest.mark.parametrize("series", [walk, noisy_walk])
 def test_a_walk_is_followed(series):

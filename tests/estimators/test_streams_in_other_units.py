@@ -27,6 +27,7 @@ def stream_of(inputs, weight=None):
 
 
 # As it came, it had 0.385 nats a row and has them. By the side is what others had.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 @pytest.mark.quick_cases("1e8", "weight 0.3")
 @pytest.mark.parametrize(

@@ -262,6 +262,7 @@ def test_pickle_and_jobs(two, likelihood):
     assert_array_equal(loaded.predict_proba(X), one.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_inside_scikit_learn(two, three):
     """Calibration, searches, votes, one against the rest and cross-validation take classifiers."""
     X, y = two

@@ -45,6 +45,7 @@ def test_it_predicts_better_than_the_best_bound():
     assert fitted.score(X_test, y_test) > 0.85
 
 
+@pytest.mark.slow
 def test_bounds_of_the_variance_hold():
     X, y = spots()
     kernel = ConstantKernel(1.0, (1e-2, 30.0)) * RBF([2.0, 20.0])
@@ -162,6 +163,7 @@ def test_workers_change_nothing(n_jobs):
     assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_it_ends_in_time():
     """A budget is left for the last posterior, and what is found predicts."""
     X, y = spots(5, n=3000)

@@ -63,6 +63,7 @@ def test_parameters_at_their_bounds(wave, kernel, parameters, message):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_no_warning_without_cause(wave):
     """Parameters within bounds, or without room, or that were not learned bring no warning."""
     X, y = wave

@@ -114,6 +114,7 @@ def test_what_is_left_is_known(monkeypatch):
     assert len(errors) >= 5 and np.quantile(errors, 0.9) < 0.3 * end
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("options0-SVGPRegressor")
 @pytest.mark.parametrize("kind", [SVGPRegressor, SVGPClassifier])
 @pytest.mark.parametrize(
@@ -133,6 +134,7 @@ def test_a_limit_holds(kind, options, monkeypatch, capsys):
         assert now + float(said.split()[2]) >= 0.97 * end
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("SVGPRegressor-options3", "AnytimeSGPRegressor-options1")
 @pytest.mark.parametrize(
     "kind, options",
@@ -150,6 +152,7 @@ def test_nothing_is_said_of_what_is_not_known(kind, options, monkeypatch):
     assert len(steps) >= 5 and {left for _, _, left in steps} == {np.inf}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [(SVGPRegressor, {"n_rows": 1000, "n_inducing": 40}), slow(AnytimeSGPRegressor, {})],

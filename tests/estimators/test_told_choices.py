@@ -87,6 +87,7 @@ def test_noise_is_not_varying_with_tails_where_neither_gains():
     assert [entry["candidate"] for entry in told["noise"]] == noises
 
 
+@pytest.mark.slow
 def test_settings_of_classes_are_told(table):
     """Values of `alpha_epsilon`, and the variance of a softmax, are told."""
     X, y = table

@@ -159,6 +159,7 @@ def test_a_mean_at_the_wrong_level_is_not_told():
     assert not costs_mean(y, weight, level, 0.3 * level)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_is_one_number_everywhere(model):
@@ -189,6 +190,7 @@ def test_costs_no_mean(model, seed):
     assert rmse["auto"] <= 1.01 * rmse["gaussian"]
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_the_combination_is_of_the_two_means(model):
@@ -205,6 +207,7 @@ def test_the_combination_is_of_the_two_means(model):
     assert_array_equal(model.predict_quantiles(X), quantiles)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("svgp")
 @pytest.mark.parametrize("model", KINDS)
 def test_later_batches_reach_both_parts(model):
@@ -220,6 +223,7 @@ def test_later_batches_reach_both_parts(model):
     assert_allclose(model.predict(X), both, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_columns_have_shares_of_their_own():
     """With several outputs each has a share, and means are of the shape of y."""
     X, y = tails(400)
@@ -239,6 +243,7 @@ def _with_share(model, reference, share):
     return replace(model._fitted, told_mean=told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_used", [None, 100])
 def test_the_other_mean_of_many_rows_is_the_default_where_it_is_told(n_used, monkeypatch):
     """Unless time was over before all rows told it: then it shares the kernel of the targets."""

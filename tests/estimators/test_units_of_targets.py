@@ -38,6 +38,7 @@ def made(make, **options):
     return make(n_inducing=20, random_state=0, normalize_y=False, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("svgp", "stream")
 @pytest.mark.filterwarnings("ignore:max_iter=200")
 @pytest.mark.parametrize("name", CASES)

@@ -274,6 +274,7 @@ def calm_and_rough(n, seed=0):
 ROUGH = ConstantKernel(0.5) * Matern(0.05, nu=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("auto")
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic"])
 def test_bands_are_right_where_the_process_is_calm_and_where_it_is_rough(likelihood):
@@ -356,6 +357,7 @@ def test_a_stream_has_the_factor_too():
     assert np.array_equal(kept.predict_std(X[:20]), stream.predict_std(X[:20]))
 
 
+@pytest.mark.slow
 def test_each_output_has_a_factor_of_its_own():
     """One output is calm on the left, the other on the right."""
     rng = np.random.default_rng(0)

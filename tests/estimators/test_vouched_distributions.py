@@ -54,6 +54,7 @@ def test_a_warp_that_does_harm_is_left(model, n, monkeypatch):
     assert np.isfinite(found.predict_std(X)).all()
 
 
+@pytest.mark.slow
 def test_a_warp_that_helps_stays():
     """Targets whose logarithm is a process are told of, and keep their warp."""
     X, y = data(400)
@@ -83,6 +84,7 @@ def test_a_stream_leaves_a_warp_that_does_harm(monkeypatch):
     assert found.log_density(new, seen).mean() > default.log_density(new, seen).mean() - 0.02
 
 
+@pytest.mark.slow
 def test_a_stream_whose_noise_came_to_vary_has_deviations():
     """Bands by place, of the time when it was one, took its place: these ended in a TypeError."""
     rng = np.random.default_rng(0)

@@ -55,6 +55,7 @@ def models():
 # What is learned
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("SVGPRegressor")
 @each_regressor
 def test_auto_warps_where_that_is_left_open(kind):
@@ -296,6 +297,7 @@ def test_one_unit_of_y_is_as_good_as_another(normalize_y):
     assert_allclose(model.score(X, y), 1.0 - (residual**2).sum() / ((y - y.mean()) ** 2).sum())
 
 
+@pytest.mark.slow
 def test_the_learned_warp_has_no_unit():
     """Targets of both signs in another unit and from another origin: the same model there."""
     X, y, _ = skewed()

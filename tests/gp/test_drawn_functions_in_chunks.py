@@ -17,6 +17,7 @@ def functions(toy_outputs):
     return model.sample_functions(2, random_state=0)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(functions, rng):
     """Besides the result, ten times as many rows take no more memory than a few chunks do."""
 
@@ -49,6 +50,7 @@ def test_inputs_of_another_width(functions, rng):
         functions(rng.standard_normal((4, 3)))
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("vfe")
 @pytest.mark.parametrize("model", ["fitc", "vfe"])
 def test_errors_of_frequencies_average_out(model):

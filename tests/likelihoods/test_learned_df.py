@@ -79,6 +79,7 @@ def test_predictions_use_the_learned_number(fits, df):
     assert abs(covered.mean() - 0.9) < 0.03
 
 
+@pytest.mark.slow
 def test_a_search_over_degrees_of_freedom():
     """GridSearchCV over likelihood__df takes numbers and None, and prefers heavy tails here."""
     X, y = noisy(3.0, n=300)

@@ -82,6 +82,7 @@ def test_predictions_are_of_y(outliers, counts, likelihood):
     assert_allclose(np.sqrt(np.diag(covariance)), std, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_densities_integrate_to_one(outliers, counts):
     """Predictive densities sum to one, and those of counts have the predicted mean and std."""
     X, y, _ = outliers

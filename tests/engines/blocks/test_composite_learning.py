@@ -58,6 +58,7 @@ def problem_with(rng, kernel=SMOOTH, **settings):
     return problem_of(*rough_rows(rng), kernel=kernel, optimizer="auto", **settings)
 
 
+@pytest.mark.slow
 def test_the_kernel_that_predicts_better_goes_on(rng):
     """Of a smooth and a rough default kernel, the rough one for a walk, whichever comes first."""
     problem, other = problem_with(rng, max_iter=8), problem_with(np.random.default_rng(0), ROUGH)
@@ -69,6 +70,7 @@ def test_the_kernel_that_predicts_better_goes_on(rng):
     assert_allclose(parameters.noise_variance, 0.01, rtol=0.9)
 
 
+@pytest.mark.slow
 def test_bands_that_are_too_narrow_are_told(rng, monkeypatch):
     """Where 90 % intervals hold less than 85 % of rows that were not learned from."""
     monkeypatch.setattr(coverage, "_WITHIN", 1.0)  # as if errors were 1.6 times as large
@@ -106,6 +108,7 @@ def test_noise_of_each_row_has_its_own_way_with_tails(rng):
     )
 
 
+@pytest.mark.slow
 def test_inducing_inputs_stay(rng):
     """They have no part in the density; the solver chooses them afterwards."""
     problem = problem_with(rng, ROUGH, max_iter=3)
@@ -114,6 +117,7 @@ def test_inducing_inputs_stay(rng):
     assert not np.allclose(parameters.theta, problem.start.parameters.theta)
 
 
+@pytest.mark.slow
 @ANY_BANDS
 def test_what_does_not_hold_is_taken_back(rng, monkeypatch):
     """Rounds whose results are worse on other groups leave the parameters as they were."""
@@ -149,6 +153,7 @@ def test_rounds_end_when_they_gain_little(rng, monkeypatch):
         assert {each[2] for each in rounds} == {composite_learning.MORE_NEIGHBORS}
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("0.99-2")
 @ANY_BANDS
 @pytest.mark.parametrize("second, finalists", [(0.99, 2), (0.9, 0)])
@@ -184,6 +189,7 @@ def test_two_trials_that_are_nearly_as_good_get_a_round(rng, monkeypatch, second
     assert n_iter == len(tried) + len(rounds)  # one for each
 
 
+@pytest.mark.slow
 @ANY_BANDS
 def test_no_other_start_is_tried_when_time_is_over(rng, monkeypatch):
     """The first is, so that there is something to go on with."""

@@ -73,6 +73,7 @@ def test_what_is_told_is_the_bound(model):
     assert_allclose(posterior.log_evidence(constant), bound, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [ONE, *map(slow, OTHERS)])
 def test_steps_that_are_too_long_are_halved(model):
     """Where one would leave no covariance, it and later ones are halved; the optimum is found."""

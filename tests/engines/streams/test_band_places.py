@@ -62,6 +62,7 @@ def test_a_sample_is_even_over_all_rows_and_their_periods(period):
     assert counts.min() > 0.3 * 240 / period
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_a_time", [3, 1024])
 def test_a_batch_of_other_noise_leaves_rows_that_are_away_from_it(at_a_time, monkeypatch):
     monkeypatch.setattr(band_places, "_OF_BATCH_AT_A_TIME", at_a_time)
@@ -86,6 +87,7 @@ def test_rows_that_are_gone_repeat_no_others():
     assert sample.n_seen == 4100 and sample.n_told == 100.0 and 60 <= len(sample.alone()) < 80
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of rows that repeat others
 def test_bands_by_place_after_noise_has_fallen():
     """They came and went, as one row of the new sample repeated another: .5 nats a row, or 1.1."""
@@ -100,6 +102,7 @@ def test_bands_by_place_after_noise_has_fallen():
     assert all(told[24:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frequency, m", [(20.0, 15), (20.0, 25), (30.0, 40)])
 def test_a_quiet_end_does_not_end_the_sample(frequency, m):
     """The rest was lost, in bands of the quiet end: -394 to -688 nats a row."""
@@ -110,6 +113,7 @@ def test_a_quiet_end_does_not_end_the_sample(frequency, m):
     assert model.log_density(X[1::2], y[1::2]).mean() > -1.5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what the batch is not like
 def test_a_sample_has_the_units_of_a_batch_that_tells_nothing():
     """Its many rows count little each, and yet decide the units."""
@@ -139,6 +143,7 @@ def test_bands_are_as_wide_as_the_stream_is_off_there():
     assert model.log_density(X, y).mean() > same.log_density(X, y).mean() + 0.5
 
 
+@pytest.mark.slow
 def test_bands_are_those_of_their_definition():
     """In loops, from the rows of the sample."""
     model, X, _ = uneven_stream()
@@ -172,11 +177,13 @@ def test_bands_are_those_of_their_definition():
         assert_allclose(model.predict(x, return_std=True)[1] ** 2 / scale, expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_everything_predicted_has_the_bands_of_its_place():
     model, X, y = uneven_stream()
     assert_all_have_the_same_bands(without_residuals(model), X[::160], y[::160], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_each_output_has_the_noise_of_its_place(monkeypatch):
     monkeypatch.setattr(band_places, "is_gain", lambda gains: True)
     X = np.linspace(0.0, 10.0, 1600)[:, None]
@@ -206,6 +213,7 @@ def test_a_missing_place_has_the_mean_noise_of_places():
     assert_allclose(model.predict(nowhere, return_std=True)[1] ** 2, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_slopes_and_terms_have_the_factor_of_their_place():
     model, X, _ = uneven_stream()
     X, equal = X[5::160], with_equal_bands(model)
@@ -249,6 +257,7 @@ def test_bands_by_place_do_not_hang_on_rounding(k):
     assert uneven_stream(1.0 + 1e-12 * k)[0]._fitted.state.places.near is not None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 def test_a_sample_says_nothing_of_places_that_it_has_no_rows_of():
     """It was begun anew where the stream is quiet."""
@@ -264,6 +273,7 @@ def test_a_sample_says_nothing_of_places_that_it_has_no_rows_of():
 # What ends them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [False, True])
 def test_rows_that_repeat_say_nothing_of_other_places(at_once):
     """They are known where they are, in one batch or in two."""
@@ -274,6 +284,7 @@ def test_rows_that_repeat_say_nothing_of_other_places(at_once):
     assert taught(model, pieces)._fitted.state.places.near is None
 
 
+@pytest.mark.slow
 def test_few_rows_that_repeat_are_left_out_of_what_is_judged():
     model, X, y = uneven_stream()
     weight = np.ones(100)
@@ -304,6 +315,7 @@ def test_a_level_that_moved_ends_the_sample(rng):
     assert (model._fitted.state.places.sample.rows.y > 3.0).all()
 
 
+@pytest.mark.slow
 def test_a_saved_stream_has_its_sample_and_goes_on():
     model, X, y = uneven_stream()
     loaded = pickle.loads(pickle.dumps(model))
@@ -312,6 +324,7 @@ def test_a_saved_stream_has_its_sample_and_goes_on():
     assert_array_equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 def test_rows_that_cannot_be_left_out_say_no_place():
     """Most rows of a stretch that is lost cannot, and those of a quiet one spoke for all."""

@@ -52,6 +52,7 @@ def test_other_units_change_no_share():
     assert_allclose(bands.in_units(np.array([3.0])).share(Fading()), share, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_rows_within_the_usual_variance_are_told_of(rng):
     """Rows to come whose predicted variance is larger say nothing of what is usual."""
     model, X, y = smooth_stream(rng)
@@ -70,6 +71,7 @@ def test_rows_within_the_usual_variance_are_told_of(rng):
 # Their width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, *map(slow, range(2, 6))])
 def test_bands_of_a_function_without_noise_are_narrow(seed):
     """Noise has a floor; errors far below it have deviations of their own size in every draw."""
@@ -79,6 +81,7 @@ def test_bands_of_a_function_without_noise_are_narrow(seed):
     assert 0.25 <= np.mean(((y - mean) / std) ** 2) <= 2.0
 
 
+@pytest.mark.slow
 def test_far_from_the_rows_bands_stay_as_wide(rng):
     """Rows vouch for the usual variance alone: far away no more than it is missing."""
     model, X, _ = smooth_stream(rng)
@@ -104,6 +107,7 @@ def test_right_bands_are_hardly_touched(rng):
     assert (ratio >= 1.0).all() and (ratio <= model.band_scale_**2 * (1.0 + 1e-9)).all()
 
 
+@pytest.mark.slow
 def test_bands_of_a_function_that_drifts_become_wider():
     """A stream that is too sure of what comes next has its misses in its bands."""
     held, own = [], []
@@ -135,12 +139,14 @@ def test_what_is_given_has_its_own_bands(options, rng):
     assert_allclose(model.predict(X, return_std=True)[1] ** 2, own_variance(model, X), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_everything_predicted_has_the_same_bands(rng):
     """Covariances, draws, quantiles and densities agree with the deviations of `predict`."""
     model, X, y = smooth_stream(rng)
     assert_all_have_the_same_bands(model, X[:6], y[:6], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_saved_stream_has_its_bands_and_goes_on(rng):
     """After a pickle bands are the same to the last bit, and so they are after the next batch."""
     model, X, y = smooth_stream(rng)
@@ -291,6 +297,7 @@ def test_what_a_stream_has_made_narrower_itself_is_not_made_so_twice():
     assert vouched(40, 4.0, before=50.0).share(Fading()) == 1.0
 
 
+@pytest.mark.slow
 def test_a_change_of_units_changes_no_share(rng):
     """Variances, and what they were, have a factor's square; the share has none."""
     bands = smooth_stream(rng)[0]._fitted.state.bands
@@ -299,6 +306,7 @@ def test_a_change_of_units_changes_no_share(rng):
     assert_allclose(other.share(Fading()), bands.share(Fading()), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_draws", [2, slow(6)])
 def test_spikes_do_not_come_between_narrow_bands(n_draws):
     """Of rows of which one in fifty is far off, quiet stretches vouch for little: density stays."""

@@ -170,6 +170,7 @@ def test_bursts_ahead_are_not_worse():
     assert min(gains) > -0.01  # what the share of rows that are like none costs
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 def test_rare_rows_that_are_far_off_cost_little():
     """A sample has hardly any of them, and each cost thousands of nats."""
@@ -185,6 +186,7 @@ def test_rare_rows_that_are_far_off_cost_little():
     assert min(gains) > -0.01 and np.mean(gains) > 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of what a few inducing inputs miss
 def test_first_spikes_after_a_clean_start_cost_little():
     """They had 250 deviations of the bands that residuals of clean rows make."""
@@ -268,6 +270,7 @@ def test_noise_has_no_shape(rng):
     assert residuals_of(model) is None
 
 
+@pytest.mark.slow
 def test_everything_predicted_has_the_same_bands(stream, monkeypatch):
     """But for the share of rows that are like none."""
     monkeypatch.setattr(stream_residuals, "UnlikeRows", lambda *_: NONE_UNLIKE)

@@ -93,6 +93,7 @@ def test_other_units_have_no_such_bound():
     assert_allclose(largest_variance(0.1, n_latent=1), 1e4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1210, slow(1862)])
 def test_smooth_streams_are_as_sure_as_they_are_right(seed):
     """With amplitudes of 100 deviations squared errors were 3.7 and 34 times their variances."""

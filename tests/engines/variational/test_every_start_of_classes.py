@@ -30,6 +30,7 @@ def test_few_labels_of_many_columns(seed, by_regressions, monkeypatch):
     assert sum(one["taken"] for one in started(model)) == by_regressions
 
 
+@pytest.mark.slow
 def test_labels_that_are_found_are_left_alone(monkeypatch):
     monkeypatch.setattr(class_regressions, "_LEAST_REGRESSED_ROWS", 0)
     X, y = table(1, 2, noise=0.0)

@@ -173,6 +173,7 @@ def test_a_default_fit_of_many_rows_comes_near_to_the_bound_of_a_long_one():
     assert short.objective_ > long.objective_ - 0.02 * len(rows)
 
 
+@pytest.mark.slow
 def test_many_labels_of_three_classes_compare_starts_on_few_rows():
     """Regressions of labels judge by the log probabilities of rows that are held out."""
     rows = make_rows(2800)

@@ -39,6 +39,7 @@ def test_noise_beside_a_kernel_with_reach(n_rows, n_features):
             SVGPRegressor(1.0 * RBF(1.0) + WhiteKernel(), random_state=0).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases("2-SVGPClassifier", "1-StreamingSGPClassifier")
 @pytest.mark.parametrize("kind", [SVGPClassifier, StreamingSGPClassifier])
 @pytest.mark.parametrize("n_odd", [1, 2])
