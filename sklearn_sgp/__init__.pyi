@@ -350,6 +350,9 @@ class AnytimeSGPClassifier(_WithEvidence, _Classifier):
     def __init__(
         self, kernel: Kernel | None = None, **parameters: Unpack[_AnytimeClassifier]
     ) -> None: ...
+    def leave_one_out(
+        self, X: _Maybe = None, y: _Maybe = None, sample_weight: _Maybe = None
+    ) -> _Array: ...
 
 class BayesianGPLVM(_Estimator):
     embedding_: _Array

@@ -29,6 +29,11 @@ def left_out_rows(name, fitted, given, places, n_seen):
         )
     if given is None:
         return _kept_in_order(name, fitted, places, n_seen)
+    if not fitted.likelihood.conjugate:
+        raise ValueError(
+            f"leave_one_out of {fitted.public_likelihood!r} takes the rows that the model keeps, "
+            "whose sites it knows. Got X and y: call it without them."
+        )
     if len(given) != n_seen:
         raise ValueError(
             f"X and y must be all {n_seen} training rows of positive weight. Got {len(given)}."

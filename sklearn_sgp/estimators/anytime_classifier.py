@@ -7,7 +7,7 @@ from ..data.inputs import any_collection
 from ..engines.blocks.engine import BlockModels
 from ..kernels._defaults import CLASSES, PROPORTIONAL
 from ..optimize.progress import Clock
-from . import block_plan, collections, recipes
+from . import block_plan, collections, insights, recipes
 from .classifier import SGPClassifier
 from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
 from .labels import checked_labels, later_rows
@@ -446,6 +446,31 @@ class AnytimeSGPClassifier(SGPClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def leave_one_out(self, X=None, y=None, sample_weight=None):
+        """Predict the label of each training row from all others, with all that was learned held.
+
+        Closed form for regressions of labels; for one function the row's own site is left out, and
+        the sites of all others stay as they are.
+
+        Parameters
+        ----------
+        X, y, sample_weight : array-like, default=None, None, None
+            The training rows, where equal rows have become one. None means those that the model
+            keeps. Only regressions of labels can be given them.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            Probabilities of the classes, in the order of ``classes_``, of the rows of positive
+            weight, in their order. NaN where a row is all that is known of the function there.
+
+        Raises
+        ------
+        ValueError
+            If the model does not keep its rows, or merged some of them, and X and y are missing.
+        """
+        return insights.left_out(self, X, y, sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -67,6 +67,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
     _fitted = None
     _given = _mark = None
+    _places = None  # of the first rows among those that are kept; None if they are the same
     _fixed_after_fit = FIXED_AFTER_FIT
 
     def __init_subclass__(cls, **kwargs):

@@ -180,6 +180,11 @@ def leave_one_out(self, X=None, y=None, sample_weight=None):
     ValueError
         If the model does not keep its rows, or merged some of them, and X and y are missing.
     """
+    return left_out(self, X, y, sample_weight)
+
+
+def left_out(self, X, y, sample_weight):
+    """Return what the distribution of a fit makes of each training row, given all others."""
     check_is_fitted(self, "kernel_")
     if (X is None) != (y is None):
         raise ValueError("X and y must be given together. Got one of them.")

@@ -30,7 +30,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
     include_noise = True  # of models that were saved before it was a parameter
     _format = InputFormat()
-    _places = None  # of the first rows among those that are kept; None if they are the same
     _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
 
     def __sklearn_tags__(self):

@@ -146,12 +146,13 @@ def _placed(labels, fit, merges):
     X, y, weight, offset = fit.X, fit.y, fit.weight, fit.offset
     known = y if weight is None else np.where(weight > 0.0, y, labels.classes[0])
     place = labels.positions(known)
+    places = None
     if merges:
-        X, place, weight, offset, _ = merge_with_offset(X, place, weight, offset)
+        X, place, weight, offset, places = merge_with_offset(X, place, weight, offset)
         place = place.ravel().astype(np.intp)
-    of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs)
-    placed = replace(fit, X=X, y=place, weight=weight, offset=offset, targets=labels)
-    return placed, of_class.astype(np.float64)
+    of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs).astype(np.float64)
+    fit = replace(fit, X=X, y=place, weight=weight, offset=offset, places=places, targets=labels)
+    return fit, of_class
 
 
 def _known_or_present(classes, fit):

@@ -47,7 +47,16 @@ class Classes(AveragesUnforeseen):
 
     def probabilities(self, inputs):
         """Return the probabilities of the classes, (n, C)."""
-        p, frequencies = self._of_moments("probabilities", inputs), self.targets.frequencies
+        return self._with_frequencies(self._of_moments("probabilities", inputs))
+
+    def left_out(self, rows, places):
+        """Return the probabilities of the classes of training rows, each given all others."""
+        mean, variance = self.predictor.left_out(rows, places, self.n_jobs)
+        p = self._of_likelihood("probabilities", rows.shifted(mean), variance)
+        return self._with_frequencies(p)
+
+    def _with_frequencies(self, p):
+        frequencies = self.targets.frequencies
         return p if frequencies is None else frequencies.mixed(p)
 
     def log_probabilities(self, inputs):
@@ -77,6 +86,8 @@ class Classes(AveragesUnforeseen):
     def _of_moments(self, method, inputs):
         """Return what the likelihood makes of latent means and variances, in chunks."""
         mean, variance = self.predictor.moments(inputs, self.n_jobs)
-        mean = inputs.shifted(mean)
+        return self._of_likelihood(method, inputs.shifted(mean), variance)
+
+    def _of_likelihood(self, method, mean, variance):
         variance = np.ascontiguousarray(np.broadcast_to(variance, mean.shape))
         return in_chunks(getattr(self.likelihood, method), (mean, variance), self.n_jobs)
