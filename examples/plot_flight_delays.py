@@ -84,8 +84,7 @@ of_default = default.predict_distribution(X_test)
 start = perf_counter()
 predicted = model.predict_distribution(X_test)
 mean = predicted.mean()
-levels = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
-quantiles = [predicted.ppf(level) for level in levels]
+lower, upper = predicted.ppf(0.05), predicted.ppf(0.95)
 print(
     f"predicted {len(y_test):,} flights in {perf_counter() - start:.1f} s; the noise is "
     f"{model.likelihood_}, delays are multiples of {model.resolution_:g} min"
@@ -161,12 +160,12 @@ for i in flights:
 # %%
 # Right by the hour, not only on average
 # --------------------------------------
-# Left: for the held-out flights of each hour, the average of the predicted means and of the ends
-# of the predicted 50, 80 and 90 % bands, with what was observed (the grey lines after midnight end
-# above the picture). Middle: the share of the flights of each hour, weekday and month that is in
-# its 90 % band, where there are at least 1,000 flights; grey is 87 to 93 %. Right: the standard
-# deviation of each input over its length scale. An input with a long length scale, a short bar,
-# hardly moves the prediction.
+# Left: for the held-out flights of each hour, the average of the predicted means, and what 50, 80
+# and 90 % of their delays should be between, by five draws from each predicted distribution; with
+# what was observed (the grey lines after midnight end above the picture). Middle: the share of the
+# flights of each hour, weekday and month that is in its 90 % band, where there are at least 1,000
+# flights; grey is 87 to 93 %. Right: the standard deviation of each input over its length scale. An
+# input with a long length scale, a short bar, hardly moves the prediction.
 
 hour = (X_test[:, 3].astype(int) // 60 - 3) % 24 + 3  # a day of flights begins at three
 least = 1000 if len(y_test) > 10_000 else 100
@@ -198,12 +197,15 @@ def by_hour(statistic):
 figure, (left, middle, right) = plt.subplots(
     1, 3, figsize=(14.5, 4.6), width_ratios=[1.9, 1.1, 0.9], layout="constrained"
 )
+draws = predicted.rvs(size=(5, len(y_test)), random_state=0)
+levels = [0.05, 0.1, 0.25, 0.75, 0.9, 0.95]
+bands = np.array([np.quantile(draws[:, hour == h], levels) for h in hours]).T
 for k, share, alpha in [(0, 90, 0.15), (1, 80, 0.2), (2, 50, 0.3)]:
-    ends = by_hour(quantiles[k]), by_hour(quantiles[-1 - k])
-    left.fill_between(hours, *ends, color="C0", alpha=alpha, lw=0, label=f"{share} % band")
+    label = f"predicted for {share} %"
+    left.fill_between(hours, bands[k], bands[-1 - k], color="C0", alpha=alpha, lw=0, label=label)
 seen_low, seen_high = np.array([np.quantile(y_test[hour == h], [0.05, 0.95]) for h in hours]).T
 left.plot(hours, by_hour(mean), color="C0", lw=2.5, label="predicted mean")
-left.vlines(hours, seen_low, seen_high, color="0.45", lw=1, label="observed, 5 % to 95 %")
+left.vlines(hours, seen_low, seen_high, color="0.45", lw=1, label="observed for 90 %")
 left.plot(hours, by_hour(y_test), "o", color="k", ms=4.5, label="observed mean")
 left.axhline(0, color="0.7", lw=0.8, zorder=0)
 left.set(
@@ -223,7 +225,7 @@ for k, (name, (values, shares)) in enumerate(strata.items()):
     at = place + np.arange(len(values))
     middle.plot(at, shares, "o-", color=f"C{k}", ms=4, lw=1)
     ticks, labels, place = [*ticks, at.mean()], [*labels, f"by {name}"], at[-1] + 6
-middle.set(title="Share in the 90 % band", ylim=(0.8, 1.0))
+middle.set(title="Share of flights in their 90 % band", ylim=(0.8, 1.0))
 middle.set_xticks(ticks, labels=labels)
 
 RelevanceDisplay.from_estimator(
