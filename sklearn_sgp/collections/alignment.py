@@ -9,6 +9,7 @@ import numpy as np
 from ..data.inputs import any_collection, is_collection, is_stored
 from ..data.readable import refuse_dates
 from .compute import live_futures
+from .stored import reopened_where_closed
 
 # Of a data set on disk, at a time.
 _BYTES_READ = 32 << 20
@@ -118,6 +119,7 @@ def _chunked(value, sizes=None):
     if sizes is None:
         row = max(1, value.dtype.itemsize * math.prod(value.shape[1:]))
         sizes = max(1, _BYTES_READ // row)
+    value = reopened_where_closed(value)
     return array.from_array(value, chunks=(sizes, *([-1] * (len(value.shape) - 1))))
 
 

@@ -51,8 +51,10 @@ def _is_unsure(start, rows):
     by_default = "theta" in start.with_default_bounds
     is_told = getattr(start.likelihood, "has_noise", False) or not _has_scale(start)
     is_plain = is_told and not start.parameters.has_features
-    of_numbers = not (start.columns.categorical or start.parameters.mixes_outputs)
-    return by_default and is_plain and of_numbers and _are_few(rows)
+    # functions of numbers that are levels, too, have no scale of their own
+    is_simple = not (start.columns.categorical and _has_scale(start))
+    is_simple = is_simple and not start.parameters.mixes_outputs
+    return by_default and is_plain and is_simple and _are_few(rows)
 
 
 def _has_scale(start):

@@ -1,22 +1,27 @@
-"""How far a category that was not seen before may be from the others: as far as their levels are.
+"""How far a category that was not seen before may be from the others: as far as they are apart.
 
-Where each category has a level, F has the levels in any unit, as one latent number multiplies them.
-The prior of F prefers a small unit, and the number is then several deviations large; a fraction of
-one where learning left the unit large. New categories are predicted by the spread of the levels
-themselves (docs/theory.md, section 15).
+Where each category has a level, or a function of the other columns, F has these in any unit, as
+latent functions multiply it. The prior of F prefers a small unit, and they are then several
+deviations large; a fraction of one where learning left the unit large. New categories are predicted
+by the spread of what was found (docs/theory.md, section 15).
 """
 
 from dataclasses import replace
+from functools import reduce
+from itertools import groupby
 
 import numpy as np
 
 from .._sampling import fixed_index
 from ..gp.functionals import of_functional
 from ..kernels._compiled import BoundKernel
-from ..kernels.categories._node import level_of
+from ..kernels.categories._node import learned_parts
+from ..kernels.nodes import Sum
 
 # So many levels say how far all scatter: to a twentieth, by 8 MB of their joint covariances.
 _MOST_LEVELS = 1000
+# Places at which functions of categories are compared, fewer of many categories: so many values.
+_MOST_PLACES, _MOST_VALUES = 32, 4000
 
 
 def with_variance_of_new_categories(fitted):
@@ -29,11 +34,10 @@ def with_variance_of_new_categories(fitted):
     posterior, parameters = fitted.posterior, fitted.parameters
     if parameters.mixes_outputs:
         return fitted
+    parts = [one for one in learned_parts(posterior.prior.kernel) if _are_known(one, parameters.Z)]
     learned = {}
-    for term in posterior.prior.kernel.terms():
-        level = level_of(term)
-        if level is not None and _are_known(level, parameters.Z):
-            learned[level.leaf.learned_variance.start] = _variance_of_new(posterior, term, level)
+    for _, of_column in groupby(sorted(parts, key=_column), key=_column):
+        learned |= _variances_of_new(posterior, list(of_column))
     if not learned:
         return fitted
     expression = parameters.expression
@@ -48,15 +52,20 @@ def with_variance_of_new_categories(fitted):
     )
 
 
-def _are_known(level, Z):
+def _column(part):
+    return part.column
+
+
+def _are_known(part, Z):
     return (
-        len(level.covariance.factor) > 1
-        and (Z[:, level.column] < len(level.covariance.factor)).all()
+        len(part.covariance.factor) > 1 and (Z[:, part.column] < len(part.covariance.factor)).all()
     )
 
 
-def _variance_of_new(posterior, term, level):
-    """Return the variance that a new category has alone, in units of the level's kernel.
+def _variances_of_new(posterior, parts):
+    """Return the variances that a new category has alone, by slots of the kernel's parameters.
+
+    They are in units of the factors that each part has besides the categories.
 
     A draw from a normal population of which `count` levels are known has Student-t's distribution
     with count - 1 degrees of freedom, and 1 + 1 / count times their variance as squared scale. Its
@@ -71,16 +80,57 @@ def _variance_of_new(posterior, term, level):
     FITC were 1.68 times as wide as they should be in the median and at worst 2.81, by the larger
     one of both variances, and are .93 and 1.23 times as wide; of SVGP with five inducing inputs at
     worst 5.4 and 1.36.
+
+    Functions of categories are compared at some inducing inputs, where each of them counts as a
+    level, and all together as so many independent ones as they vary. Where a category has several
+    parts, their sum is what rows tell, and each has the share in it that it has alone.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    parts : list of CategoryPart
+        Of one column.
     """
-    count = len(level.covariance.factor)
+    column, count = parts[0].column, min(len(part.covariance.factor) for part in parts)
     codes = fixed_index(count, _MOST_LEVELS)
-    X = np.zeros((len(codes), posterior.prior.Z.shape[1]))
-    X[:, level.column] = codes
-    levels, covariances = of_functional(posterior, term).mean_covariance(X)
-    unsure = np.trace(covariances) - covariances.sum(axis=(0, 1)) / len(codes)
-    found = levels.var(axis=0, ddof=1).mean() + unsure.mean() / (len(codes) - 1.0)
-    found = max(float(found) / level.constant, np.finfo(float).eps)  # 0 stands for F and b
-    return found * (1.0 + 1.0 / count) * (count + 1.0) / (count - 1.0)
+    X, Z = np.zeros((1, posterior.prior.Z.shape[1])), posterior.prior.Z
+    if len(Z) and not all(part.is_level for part in parts):
+        n_places = min(_MOST_PLACES, max(_MOST_VALUES // len(codes), 1))
+        X = np.array(Z[fixed_index(len(Z), n_places)])
+        X[:, column] = codes[0]
+    found = [_scatter(posterior, [part], X, codes) for part in parts]
+    together = _scatter(posterior, parts, X, codes) / sum(found) if len(parts) > 1 else 1.0
+    variances = {}
+    for part, own in zip(parts, found, strict=True):
+        others = part.other_factors(X)
+        freedom = (count - 1.0) * _independent(part, X)
+        # 0 stands for F and b
+        variance = max(together * own / float(others.mean()), np.finfo(float).eps)
+        variances[part.leaf.learned_variance.start] = (
+            variance * (1.0 + 1.0 / count) * (freedom + 2.0) / freedom
+        )
+    return variances
+
+
+def _scatter(posterior, parts, X, codes):
+    """Return the expected variance of a sum of parts over categories, the mean of some places."""
+    node = reduce(Sum, (part.kernel.expression.node for part in parts))
+    kernel = parts[0].kernel
+    kernel = replace(kernel, expression=replace(kernel.expression, node=node))
+    told, total = of_functional(posterior, kernel), 0.0
+    for row in X:
+        rows = np.tile(row, (len(codes), 1))
+        rows[:, parts[0].column] = codes
+        values, covariances = told.mean_covariance(rows)
+        unsure = np.trace(covariances) - covariances.sum(axis=(0, 1)) / len(codes)
+        total += values.var(axis=0, ddof=1).mean() + unsure.mean() / (len(codes) - 1.0)
+    return float(total) / len(X)
+
+
+def _independent(part, X):
+    """Return as how many independent values one function of a part varies over places."""
+    covariance = part.kernel.gram(X)
+    return np.trace(covariance) ** 2 / np.vdot(covariance, covariance)
 
 
 def _changed(values, changed):

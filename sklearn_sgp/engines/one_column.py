@@ -75,8 +75,10 @@ def is_left_open(problem, fitted):
 def _missed(problem, fitted, numbers):
     """Return the one or two columns of numbers that explain far more than the fit, or None."""
     rows = problem.rows.fixed_subset(EXPLAINED_ROWS)
-    variance = np.maximum(rows.targets.var(axis=0), np.finfo(float).tiny)
-    noise = np.mean(fitted.noise_variance / variance)
+    variance = rows.targets.var(axis=0)
+    varies = (variance > 0.0) | ~variance.any()
+    variance = np.maximum(variance, np.finfo(float).tiny)[varies]
+    noise = np.mean(np.broadcast_to(fitted.noise_variance, varies.shape)[varies] / variance)
     value = fitted.objective / (problem.rows.total_weight * rows.targets.shape[1])
     value += 0.5 * np.mean(np.log(variance))
     found = [_best_column(rows, numbers)]

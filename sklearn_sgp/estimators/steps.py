@@ -7,7 +7,6 @@ the estimator, whose parameters it reads.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,6 +20,7 @@ from ..data.targets import Targets, target_columns
 from ..data.warped_targets import fit_warped
 from ..data.winsorize import winsorized
 from ..engines.base import Fitted, Problem
+from ..engines.constant_outputs import fitted_beside_constants
 from ..engines.few_rows import borne_out
 from ..engines.noise_free import with_room
 from ..engines.start import start
@@ -310,7 +310,7 @@ class Learn:
     """Lets the engine solve the problem."""
 
     def __call__(self, fit):
-        fitted = yield partial(self.of(fit), fit.problem)
+        fitted = yield from fitted_beside_constants(self.of(fit), fit.problem)
         return replace(fit, fitted=fitted)
 
     def of(self, fit):

@@ -58,21 +58,23 @@ class OutputSums:
 class OutputScalars:
     """Sums over rows that a bound has besides (H, h): their weight, and sums for each output.
 
-    Of shape (t,): targets = sum w y^2, count = sum w, unexplained = sum w (k(x, x) - |a|^2).
+    Of shape (t,): targets = sum w y^2, count = sum w, unexplained = sum w (k(x, x) - |a|^2), and
+    shares, or 1: what each target counts (docs/theory.md, section 16).
     """
 
     weight: float
     targets: np.ndarray
     count: np.ndarray
     unexplained: np.ndarray
+    shares: np.ndarray | float = 1.0
 
     @classmethod
-    def of(cls, rows, sums, patterns):
+    def of(cls, rows, sums, patterns, shares=1.0):
         traces = np.empty_like(sums.diagonal)
         for outputs, gram in zip(patterns, sums.gram, strict=True):
             traces[outputs] = np.trace(gram)
         unexplained = np.maximum(sums.diagonal - traces, 0.0)
-        return cls(rows.total_weight, sums.targets, sums.count, unexplained)
+        return cls(rows.total_weight, sums.targets, sums.count, unexplained, shares)
 
     def plus(self, other):
         return OutputScalars(
@@ -80,6 +82,7 @@ class OutputScalars:
             self.targets + other.targets,
             self.count + other.count,
             self.unexplained + other.unexplained,
+            self.shares,
         )
 
 

@@ -119,7 +119,7 @@ class DecoupledPosterior(MixedPosterior):
 
     # ---- Predictions
 
-    def _latent_covariances(self, X):
+    def latent_covariances(self, X):
         _, variance = self.turned.mean_variance(X)
         return np.einsum("qu,nu,ru->nqr", self.rotation, variance, self.rotation)
 

@@ -97,7 +97,7 @@ class MixedPosterior:
     def moments(self, X):
         """Return means (n, t) of the outputs, and their covariances (n, t, t) at each row."""
         W = self.mixing
-        return self.mean(X), W @ self._latent_covariances(X) @ W.T
+        return self.mean(X), W @ self.latent_covariances(X) @ W.T
 
     def mean_variance(self, X):
         """Return means and variances of the outputs, both (n, t)."""
@@ -244,7 +244,7 @@ class CoregionalisedPosterior(MixedPosterior):
 
     # ---- Predictions
 
-    def _latent_covariances(self, X):
+    def latent_covariances(self, X):
         """Return covariances of the latent functions at each row, (n, Q, Q)."""
         A = self.prior.whitened(X)
         unexplained = np.maximum(self.prior.kernel.diag(X) - np.einsum("in,in->n", A, A), 0.0)

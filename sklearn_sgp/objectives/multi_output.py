@@ -23,16 +23,26 @@ from ..gp.prior import Prior
 
 
 def noise_of_outputs(parameters):
-    """Return the noise variance of each output, shape (t,), also where one serves all."""
-    return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)).copy()
+    """Return the noise variance of each output over its share, shape (t,), if one serves all too.
+
+    A target that counts a share says as much as one of so much more noise.
+    """
+    return np.broadcast_to(parameters.noise_variance, len(parameters.mixing)) / parameters.shares
+
+
+def _of_constants(scalars, noise_variance):
+    """Return what targets say whatever the functions are, times -2, in nats."""
+    s2, shares = noise_variance, scalars.shares
+    return (shares * scalars.count) @ np.log(2.0 * np.pi * s2 * shares) + (
+        scalars.targets / s2
+    ).sum()
 
 
 def coregionalised_value(q, scalars, noise_variance):
     """Compute the bound, with q(u) at its optimum (docs/theory.md, eq. 64)."""
     s2 = noise_variance
     unexplained = float((q.mixing**2 / s2[:, None] * scalars.unexplained[:, None]).sum())
-    constants = scalars.count @ np.log(2.0 * np.pi * s2) + (scalars.targets / s2).sum()
-    return q.log_evidence(-0.5 * float(constants + unexplained))
+    return q.log_evidence(-0.5 * float(_of_constants(scalars, s2) + unexplained))
 
 
 def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
@@ -48,8 +58,7 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
     patterns : list of ndarray of int
     """
     W, scaled = q.mixing, q.mixing / noise_variance[:, None]
-    constants = scalars.count @ np.log(2.0 * np.pi * noise_variance)
-    constants += (scalars.targets / noise_variance).sum()
+    constants = _of_constants(scalars, noise_variance)
     constants += float((W * scaled).sum(axis=1) @ scalars.unexplained)
     expected = float((q.fits(sums.cross) * scaled).sum()) - 0.5 * float(constants)
     for outputs, Phi in zip(patterns, sums.gram, strict=True):
@@ -93,7 +102,7 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     pieces = Pieces.of_rows(rows, len(Z), n_jobs)
     sums = output_sums(prior, pieces, patterns)
     q = optimal_posterior(prior, sums, patterns, W, s2)
-    scalars = OutputScalars.of(rows, sums, patterns)
+    scalars = OutputScalars.of(rows, sums, patterns, parameters.shares)
     value = coregionalised_value(q, scalars, s2)
     if not np.isfinite(value):
         raise NotPositiveDefiniteError("the bound is not finite")
@@ -144,7 +153,9 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
         log_noise[outputs] = -np.einsum("pqr,pq,pr->p", of_C, W[outputs], scaled)
     fits = q.fits(sums.cross) / s2[:, None]  # (t, Q)
     mixing += fits
-    log_noise = log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - sums.count)
+    log_noise = (
+        log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - scalars.shares * sums.count)
+    )
     cross = q.cross_cotangent(W / s2[:, None])
     diagonal = (-0.5 * W**2 / s2[:, None]).sum(axis=1)
     return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise

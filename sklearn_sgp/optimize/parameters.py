@@ -10,6 +10,8 @@ a `Group` with bounds and units where it is learned, and an entry in the objecti
     likelihood   the likelihood's own parameters, where it has any
     mixing       weights of latent functions in outputs, where they are mixed, shape (t, Q)
     means        of mixed outputs that have gaps, in units of the scaled targets, shape (t,)
+    shares       what each target counts of mixed outputs that share their noise, shape (t,); never
+                 learned by gradient
     Z            inducing inputs, in units of X, or Fourier features (`kernels._features`)
 """
 
@@ -73,6 +75,11 @@ class Parameters:
     def mixes_outputs(self):
         """True if outputs mix latent functions."""
         return "mixing" in self.values
+
+    @property
+    def shares(self):
+        """Shares that targets of mixed outputs count, shape (t,); 1 where outputs differ."""
+        return self.values.get("shares", 1.0)
 
     @property
     def has_means(self):

@@ -1,5 +1,7 @@
 """Predictions of models whose blocks of rows stay in their partitions, for many partitions."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,3 +175,21 @@ def test_unforeseen_holes(rng, labelled):
     tolerance = 1e-8 if labelled else 0.1
     assert_allclose(lazily, here, atol=tolerance)
     assert_allclose(lazily[:, :100], here[:, :100], atol=1e-8)
+
+
+def test_models_of_files_are_saved(rng, tmp_path):
+    """What reads the rows of blocks is saved by the names of file and data sets."""
+    stores, path = pytest.importorskip("h5py"), tmp_path / "rows.h5"
+    X, y = table(rng, N)
+    X = X.assign(block=np.arange(N) // 100).to_numpy()
+    with stores.File(path, "w") as file:
+        file["X"], file["y"] = X, y
+    with stores.File(path) as file:
+        model = fitted(file["X"], file["y"], block_column=2)
+        expected = model.predict(file["X"], return_std=True)
+        saved = pickle.dumps(model)
+    again = pickle.loads(saved)
+    for one in (again, model):  # whose file is closed
+        assert_allclose(one.predict(X[:300], return_std=True), [part[:300] for part in expected])
+    lazily = again.predict(chunked(X, 1000)).compute()
+    assert_allclose(lazily, expected[0], rtol=1e-8, atol=1e-8)

@@ -70,6 +70,24 @@ def test_bands_of_few_counts(estimator, likelihood, n):
 
 
 @EVERY
+@pytest.mark.quick_cases("1-*", "3-StreamingSGPRegressor")
+@pytest.mark.parametrize("n", [1, 3])
+def test_bands_of_few_counts_in_categories(estimator, n):
+    """Levels of categories have no scale of their own either: bands held .49 to .85."""
+    held, model = [], estimator(likelihood="poisson", categorical_features=[1], random_state=0)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        levels, (X, new) = 0.7 * rng.normal(size=3), (rng.uniform(-2, 2, (k, 2)) for k in (n, 200))
+        for x in (X, new):
+            x[:, 1] = rng.integers(0, 3, len(x))
+        rates = (np.exp(1.5 + np.sin(2 * x[:, 0]) + levels[x[:, 1].astype(int)]) for x in (X, new))
+        y, truth = map(rng.poisson, rates)
+        low, high = model.fit(X, y).predict_quantiles(new, [0.05, 0.95]).T
+        held.append(np.mean((low <= truth) & (truth <= high)))
+    assert np.mean(held) > 0.86
+
+
+@EVERY
 @pytest.mark.parametrize("likelihood", ["gaussian", "student_t", "auto"])
 def test_warm_start_of_few_rows_begins_anew(estimator, likelihood):
     """A guess that was not learned is no earlier fit: the second of one row took it for one."""

@@ -13,9 +13,9 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
-from sklearn_sgp.engines.new_categories import _variance_of_new
+from sklearn_sgp.engines.new_categories import _scatter, _variances_of_new
 from sklearn_sgp.kernels import Categorical, Columns
-from sklearn_sgp.kernels.categories._node import level_of
+from sklearn_sgp.kernels.categories._node import learned_parts
 
 OPTIONS = {"n_inducing": 40, "categorical_features": [1], "random_state": 0}
 COUNT = 15
@@ -75,10 +75,9 @@ def test_the_unit_of_the_levels_plays_no_role(data, unit):
 def test_levels_that_no_row_tells_scatter_as_the_prior(data):
     """Of q(u) = p(u) the variance is that of F and b, of a draw from these."""
     fitted = ESTIMATORS["own"].fit(*data)._fitted
-    (term,) = (one for one in fitted.posterior.prior.kernel.terms() if level_of(one))
-    level = level_of(term)
-    found = _variance_of_new(fitted.posterior.scaled(0.0), term, level)
-    F, b = level.covariance.factor, level.covariance.diagonal
+    (part,) = learned_parts(fitted.posterior.prior.kernel)
+    (found,) = _variances_of_new(fitted.posterior.scaled(0.0), [part]).values()
+    F, b = part.covariance.factor, part.covariance.diagonal
     expected = F.var(axis=0, ddof=1).sum() + b.mean()
     assert_allclose(found, expected * (1 + 1 / COUNT) * (COUNT + 1) / (COUNT - 1), rtol=1e-4)
 
@@ -157,3 +156,54 @@ def test_classes_of_new_categories():
     known, new = (model.predict_proba(at(0.0, codes))[:, 1] for codes in (np.arange(12), [12]))
     assert np.abs(known - 0.5).min() > 0.45
     assert abs(new[0] - 0.5) < 0.15
+
+
+def functions(*terms):
+    """A function of the first column for each category, and what is added to it."""
+    return sum(terms, Columns(RBF(), [0]) * Columns(Categorical(1), [1]))
+
+
+DENSE = {**OPTIONS, "n_inducing": 120}
+LEVELS = Columns(Categorical(1), [1])
+FUNCTIONS = {
+    "svgp": SVGPRegressor(functions(), **DENSE),
+    "vif": AnytimeSGPRegressor(functions(), **DENSE),
+    "stream": StreamingSGPRegressor(functions(), **DENSE),
+    "beside": SVGPRegressor(functions(LEVELS), **DENSE),
+    "sum": SVGPRegressor(
+        Columns(RBF(), [0]) * (LEVELS + Columns(ConstantKernel(0.1), [0])), **DENSE
+    ),
+}
+
+
+@pytest.mark.quick_cases("svgp-*", "beside-*")
+@pytest.mark.parametrize("size", [0.5, 20.0])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_bands_are_as_wide_as_functions_scatter(name, size):
+    """Functions of new categories scatter as those of the known ones, in whatever unit F is."""
+    rng = np.random.default_rng(5)
+    slope = size * rng.standard_normal(COUNT)
+    X = np.column_stack([rng.uniform(-2, 2, 450), np.arange(450) % COUNT])
+    y = 3.0 * np.sin(X[:, 0]) + slope[X[:, 1].astype(int)] * np.cos(2 * X[:, 0])
+    model = FUNCTIONS[name].fit(X, y + 0.1 * rng.standard_normal(450))
+    x = np.linspace(-1.8, 1.8, 30)
+    known = np.array([model.predict(at(one, np.arange(COUNT))) for one in x])
+    spread = known.var(axis=1, ddof=1).mean()
+    new = np.column_stack([x, np.full(30, COUNT)])
+    std = model.predict_std(new, include_noise=False)
+    assert 1.0 < (std**2).mean() / spread < 1.5
+
+
+def test_the_scatter_of_functions_is_that_of_joint_predictions(data):
+    """Expected variances over categories, from the joint covariances of the whole process."""
+    X, y = data
+    model = FUNCTIONS["beside"].fit(X, y)
+    posterior = model._fitted.posterior
+    parts = learned_parts(posterior.prior.kernel)
+    assert [part.is_level for part in parts] == [False, True]
+    codes, expected = np.arange(COUNT), []
+    for x in (-1.0, 0.4):
+        mean, cov = model.predict(at(x, codes), return_cov=True, include_noise=False)
+        expected.append(mean.var(ddof=1) + (np.trace(cov) - cov.sum() / COUNT) / (COUNT - 1))
+    found = _scatter(posterior, parts, at(0.0, [0, 0]) + [[-1.0, 0.0], [0.4, 0.0]], codes)
+    assert_allclose(found * model.y_scale_**2, np.mean(expected), rtol=1e-6)

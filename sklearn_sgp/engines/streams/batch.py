@@ -50,8 +50,9 @@ def next_batch(fitted, rows, weight_seen, plan):
                 begin = plan.start.parameters
                 if not begin.has_features:
                     begin = begin.with_values(Z=before.Z)
-                if plan.holds_noise:
-                    begin = begin.with_values(log_noise=before.log_noise)
+                kept = [name for name in before.values if name == "shares"]
+                kept += ["log_noise"] if plan.holds_noise else []
+                begin = begin.with_values(**{name: before.values[name] for name in kept})
             if plan.known is None:
                 found, n_iter = best_of_rounds(begin, rows, old, weight_seen, plan)
                 plan, found, n_iter = or_elsewhere(found, n_iter, rows, old, weight_seen, plan)

@@ -54,7 +54,7 @@ class MixedOnlineBound(OnlineBound):
     def _at(self, prior, parameters, pieces):
         W, s2 = parameters.mixing, noise_of_outputs(parameters)
         sums = output_sums(prior, pieces, self.patterns)
-        scalars = OutputScalars.of(self.rows, sums, self.patterns)
+        scalars = OutputScalars.of(self.rows, sums, self.patterns, parameters.shares)
         projection, factors = self._factors(prior, W)
         base, constant = self._base(prior, factors)
         outputs = _of_rows(prior, sums, self.patterns, s2)

@@ -13,9 +13,11 @@ from ...data.running_moments import RunningMoments
 from ...data.winsorize import MAD
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..base import Fitted
+from ..best_so_far import BestSoFar
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_variance_of_new_categories
 from ..variational.class_regressions import begins_with_regressions
+from ..variational.equal_outputs import or_as_one_output
 from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
@@ -321,7 +323,9 @@ class Stream:
         posed = _with_categories_alike(posed, weight)
         plan = self._plan(posed, 0, has_signal, 0.0)
         plan = replace(plan, earlier_theta=self.initial.theta, before=self.initial.before)
-        fitted, ones = first_batch(rows, plan)
+        fitted, ones = begun = first_batch(rows, plan)
+        if plan.learns:
+            fitted, ones = _or_as_one_output(rows, posed, plan, begun)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
@@ -489,6 +493,18 @@ def _with_categories_alike(problem, weight):
     first = problem.start
     every = [alike(one, one.parameters, weight) for one in (first, *first.alternatives)]
     return replace(problem, start=replace(every[0], alternatives=tuple(every[1:])))
+
+
+def _or_as_one_output(rows, posed, plan, begun):
+    """Return what `first_batch` does, with shares of nearly equal outputs if that is better."""
+    told = [begun]
+
+    def begin(problem):
+        told.append(first_batch(rows, replace(plan, start=problem.start)))
+        return problem, told[-1][0]
+
+    best = or_as_one_output(posed, BestSoFar(posed, begun[0]), begin)
+    return best.fitted, told[0 if best.problem is posed else -1][1]
 
 
 def _same_start(begun, posed, *others):

@@ -10,6 +10,7 @@ from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
+from .equal_outputs import or_as_one_output
 from .partial_fit import add_rows, more_inducing_inputs
 from .plateaus import or_off_the_plateau
 from .schedule import run
@@ -37,8 +38,8 @@ class Variational:
         """Learn from all rows; see `Engine`.
 
         Where a default kernel is at a loss for classes, they are learned from another start, too,
-        and so are numbers where one column or two explain far more, or where learning ended on a
-        plateau.
+        and so are numbers where one column or two explain far more, where learning ended on a
+        plateau, or where mixed outputs are nearly equal.
         """
         usual = problem
         if has_bound_of_labels(problem):
@@ -53,6 +54,7 @@ class Variational:
             best = best.or_from(begun, run)
         best = or_fast_along_columns(problem, best, run)
         best = or_off_the_plateau(problem, best, run)
+        best = or_as_one_output(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)
         return with_variance_of_new_categories(fitted) if problem.learns else fitted

@@ -62,7 +62,7 @@ class CoregionalisedInference(ClosedForm):
 
     def posterior(self, prior, parameters, rows, n_jobs, seconds):
         q, sums, patterns = _optimal(prior, parameters, rows, n_jobs)
-        scalars = OutputScalars.of(rows, sums, patterns)
+        scalars = OutputScalars.of(rows, sums, patterns, parameters.shares)
         return q, self.bound(q, parameters, scalars), scalars
 
     def add(self, posterior, parameters, rows, *, scale, is_new, natural_step, gradient, n_jobs):
@@ -71,14 +71,14 @@ class CoregionalisedInference(ClosedForm):
             posterior = posterior.joined(asked)
         else:
             posterior = posterior.towards(asked, natural_step, scale)
-        return Added(posterior, None, OutputScalars.of(rows, sums, patterns))
+        return Added(posterior, None, OutputScalars.of(rows, sums, patterns, parameters.shares))
 
     def bound(self, posterior, parameters, scalars):
         return coregionalised_value(posterior, scalars, noise_of_outputs(parameters))
 
     def estimate(self, posterior, parameters, rows, scale, terms):
         _, sums, patterns = _optimal(posterior.prior, parameters, rows, None)
-        scalars = OutputScalars.of(rows, sums, patterns)
+        scalars = OutputScalars.of(rows, sums, patterns, parameters.shares)
         s2 = noise_of_outputs(parameters)
         return coregionalised_estimate(posterior, sums, scalars, patterns, s2, scale)
 

@@ -1,10 +1,11 @@
 """The node of a kernel over categories, and where its parameters are."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..nodes import Constant, Leaf, leaves
+from ..nodes import Constant, Leaf, Product, Selection, Sum, leaves
 from ._covariance import CategoryCovariance, codes_of
 
 
@@ -102,32 +103,65 @@ def of_known_categories(Z, expression):
     return Z[known]
 
 
-class Level(NamedTuple):
-    """A term of a kernel that gives each category of a column a level, and nothing else."""
+class CategoryPart(NamedTuple):
+    """A summand of a kernel, multiplied out, with a kernel over categories as a factor.
 
+    Attributes
+    ----------
+    kernel : BoundKernel
+        The summand alone.
+    leaf : CategoricalNode
+    column : int
+    covariance : CategoryCovariance
+    is_level : bool
+        Whether it gives each category a level, and nothing else.
+    """
+
+    kernel: object
     leaf: CategoricalNode
     column: int
     covariance: CategoryCovariance
-    constant: float
+    is_level: bool
+
+    def other_factors(self, X):
+        """Return the variances of the other factors at X, (n,)."""
+        return self.kernel.diag(X) / self.covariance.diag(codes_of(X[:, [self.column]]))
 
 
-def level_of(term):
-    """Return the `Level` that a term of a sum is, a `BoundKernel`; None if it is something else.
+def learned_parts(kernel):
+    """Return each `CategoryPart` of a bound kernel whose categories have something to learn.
 
-    Kernels that were given, with nothing to learn, are none.
+    Kernels over categories that were given are none, nor are those within powers.
     """
-    expression = term.expression
-    every = list(leaves(expression.node, np.arange(expression.n_features)))
-    found = [(leaf, columns) for leaf, columns in every if isinstance(leaf, CategoricalNode)]
-    others = [leaf for leaf, _ in every if not isinstance(leaf, (CategoricalNode, Constant))]
-    if len(found) != 1 or others:
-        return None
-    leaf, (column,) = found[0]
-    learns = expression.free[leaf.factor].any() or expression.free[leaf.diagonal].any()
-    has_slot = leaf.learned_variance.stop > leaf.learned_variance.start
-    if not (learns and has_slot):
-        return None
-    covariance = leaf.covariance(term.values)
-    row = np.zeros((1, expression.n_features))
-    constant = float(term.diag(row)[0] / covariance.diag(np.zeros(1, dtype=np.intp))[0])
-    return Level(leaf, int(column), covariance, constant)
+    expression, parts = kernel.expression, []
+    for leaf, column in category_leaves(expression):
+        node = _summand_with(expression.node, leaf)
+        learns = expression.free[leaf.factor].any() or expression.free[leaf.diagonal].any()
+        has_slot = leaf.learned_variance.stop > leaf.learned_variance.start
+        if node is None or not (learns and has_slot):
+            continue
+        every = leaves(node, np.arange(expression.n_features))
+        is_level = all(one is leaf or isinstance(one, Constant) for one, _ in every)
+        own = replace(kernel, expression=replace(expression, node=node))
+        parts.append(CategoryPart(own, leaf, column, leaf.covariance(kernel.values), is_level))
+    return parts
+
+
+def _summand_with(node, leaf):
+    """Return the summand of a tree that has a leaf as a factor; None where there is no such."""
+    if node is leaf:
+        return node
+    for child in node.children:
+        part = _summand_with(child, leaf)
+        if part is not None:
+            return _in_place_of(child, part, node)
+    return None
+
+
+def _in_place_of(child, part, node):
+    """Return the summand of a node whose child has a part of its own in it."""
+    if isinstance(node, Sum):
+        return part
+    if isinstance(node, Product):
+        return Product(*(part if one is child else one for one in node.children))
+    return Selection(part, node.columns) if isinstance(node, Selection) else None

@@ -1,0 +1,42 @@
+"""An output that never varies teaches the others nothing, and is predicted as it is."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+
+ESTIMATORS = [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """120 rows of a sine with noise of 0.3."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (120, 1))
+    return X, np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(120)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_constants_beside_a_function(data, estimator):
+    """Two zeros without noise took all variance from the kernel, and the sine was noise."""
+    X, y = data
+    new, model = np.linspace(-1.8, 1.8, 40)[:, None], estimator(random_state=0)
+    alone, own = model.fit(X, y).predict(new, return_std=True)
+    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
+    mean, std = model.fit(X, beside).predict(new, return_std=True)
+    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
+    assert_allclose(mean[:, 0], alone, atol=0.15)
+    assert_allclose(std[:, 0], own, rtol=0.2)
+
+
+@pytest.mark.filterwarnings("ignore:Most of 50 new rows")  # rightly
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_constant_may_vary_later(data, estimator):
+    """Its noise is the least there may be, and a later batch is learned."""
+    X, y = data
+    beside = np.column_stack([y, np.zeros(120)])
+    model = estimator(random_state=0).fit(X, beside)
+    assert model.noise_variance_[1] < 1e-5
+    model.partial_fit(X[:50] + 0.01, np.column_stack([y[:50], 0.1 * y[:50]]))
+    assert np.isfinite(model.predict_std(X)).all()
