@@ -133,10 +133,12 @@ def _scales(start, result):
 def warn_at_bounds(start, parameters):
     """Warn where a kernel parameter or the noise variance is at a bound that the user chose.
 
+    Those of the kernel are told in its order and in scikit-learn's words, which programs may know.
     Default bounds are far apart: noise-free targets end at one, and there is nothing to mend. So it
     is with the lower bound of noise that may go below them, and with a category that has no part of
     its own, or nothing in common with others.
     """
+    told = []
     for name in ("theta", "log_noise"):
         if not start.space.learns(name) or name in start.left_open:
             continue
@@ -158,12 +160,21 @@ def warn_at_bounds(start, parameters):
             if name == "theta":
                 names, expression = list(_names(start.kernel)), parameters.expression
                 signed = expression.signed[expression.free]
-                for k in which:
-                    bound = bounds[k] if signed[k] else np.exp(bounds[k])
-                    _warn_at_bound(*names[k], bound, *words)
+                told += [
+                    (*names[k], bounds[k] if signed[k] else np.exp(bounds[k]), *words)
+                    for k in which
+                ]
             elif len(which):
                 names = _noise_names(start, which, len(values))
-                _warn_at_bound(*names, np.exp(bounds[0]), *words)
+                told.append((*names, np.exp(bounds[0]), *words))
+    names = [parameter.name for parameter in start.kernel.hyperparameters] if told else []
+    names.append("noise_variance")
+    for label, _, bound, end, change in sorted(told, key=lambda one: names.index(one[1])):
+        warn_caller(
+            f"The optimal value found for {label} is close to the specified {end} bound "
+            f"{float(f'{bound:.12g}')}. {change} the bound and calling fit again may find a better "
+            "value."
+        )
 
 
 def _names(kernel):
@@ -181,15 +192,6 @@ def _noise_names(start, which, n_outputs):
     if n_outputs == 1:
         return ("noise_variance",) * 2
     return f"noise_variance of output {', '.join(map(str, which))}", "noise_variance"
-
-
-def _warn_at_bound(label, name, bound, end, change):
-    of_kernel = "" if name == "noise_variance" else " of the kernel"
-    warn_caller(
-        f"The optimal value found for {label}{of_kernel} is close to the specified {end} bound "
-        f"{bound:g}. {change} the bound ({name}_bounds) and calling fit again may find a "
-        "better value."
-    )
 
 
 def warn_of_max_iter(max_iter):

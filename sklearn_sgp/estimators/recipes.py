@@ -68,7 +68,7 @@ from .steps import (
     hold_few_rows,
     merge_repeated_rows,
 )
-from .stream_steps import ScaleConstants, ScalePresent, tell_outputs_apart
+from .stream_steps import ScaleConstants, ScalePresent, move_means, tell_outputs_apart
 
 # So few rows are learned from plainly first, as by default, and the warped targets from the kernel
 # of that: one choice among kernels, and no mean but the default's beside that of the distribution.
@@ -218,7 +218,7 @@ def streaming_regressor(estimator, engine, initial):
         choose=engine.first_inducing,
         kernel_of=initial.level.kernel_of,
     )
-    learn = [Learn()]
+    learn = [Learn(), move_means]
     if has_row_noise:
         choose = engine.first_inducing
         learn = _with_row_noise(estimator, likelihood, choose=choose, combines=False)

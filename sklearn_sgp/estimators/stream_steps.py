@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..engines.streams.units import about_learned_means
+
 
 @dataclass(frozen=True)
 class ScalePresent:
@@ -30,6 +32,12 @@ class ScaleConstants:
         if given or not fit.likelihood.scales_targets:
             return fit
         return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))
+
+
+def move_means(fit):
+    """Move learned means of outputs to the targets."""
+    fitted, targets = about_learned_means(fit.fitted, fit.targets)
+    return replace(fit, fitted=fitted, targets=targets)
 
 
 def tell_outputs_apart(fit):

@@ -14,7 +14,7 @@ from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
 from ..engines.streams.stream import InitialRows, Stream, trusts
-from ..engines.streams.units import with_units_of_all
+from ..engines.streams.units import about_learned_means, with_units_of_all
 from ..noise.left_out_errors import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
@@ -164,7 +164,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
     fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-    targets = targets.of_rows(y, weight).after(rows)
+    fitted, targets = about_learned_means(fitted, targets.of_rows(y, weight).after(rows))
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial), targets=targets)
     store(estimator, gone_ahead(fitted), rows.total_weight, trace)
     estimator.n_samples_seen_ += count_samples(inputs.X, weight)

@@ -51,11 +51,13 @@ _MOST_POWERS = 4
 class AlphaTrials:
     """Chooses the value that predicts left-out rows best, after some learning for each.
 
-    ``seconds`` are those for all values.
+    ``seconds`` are those for all values. All are judged by as many groups as the first one had time
+    for.
     """
 
     def __init__(self, seconds):
         self.limit, self.tried, self.theta = time.perf_counter() + seconds, [], None
+        self.n_tests = None
 
     @property
     def best(self):
@@ -88,6 +90,7 @@ class AlphaTrials:
     def add(self, alpha, problem):
         """Try a value; the problem has it."""
         composite, parameters = CompositeLearning(problem), problem.start.parameters
+        composite.n_tests = self.n_tests
         begin = time.perf_counter()
         seconds = (self.limit - begin) / (_MOST_ALPHAS - len(self.tried))
         if alpha in _BELOW:  # from where a larger one has ended
@@ -100,6 +103,7 @@ class AlphaTrials:
                 value = composite.value(problem, parameters)
         except NotPositiveDefiniteError:
             value = Score.none()
+        self.n_tests = composite.n_tests
         self.tried.append(Tried(f"{alpha:g}", alpha, value, time.perf_counter() - begin))
         if self.best == alpha:
             self.theta = parameters.theta

@@ -27,27 +27,31 @@ def regressor(kernel=None, **parameters):
 @pytest.mark.parametrize(
     ("kernel", "parameters", "message"),
     [
-        (RBF(0.3, (0.2, 0.4)), {}, "length_scale of the kernel .* upper bound 0.4. Increasing"),
+        (
+            RBF(0.3, (0.2, 0.4)),
+            {},
+            r"dimension 0 of parameter length_scale is .* upper bound 0\.4\. Increasing the",
+        ),
         (RBF(0.05, (0.01, 0.06)) + WhiteKernel(), {}, "length_scale .* upper bound 0.06"),
         (
             ConstantKernel(1.0, "fixed") * RBF(2.0, (2.0, 5.0)),
             {},
-            "dimension 0 of parameter k2__length_scale .* lower bound 2. Decreasing",
+            "dimension 0 of parameter k2__length_scale .* lower bound 2.0. Decreasing",
         ),
         (
             WhiteKernel(0.2, (0.2, 1.0)) + ConstantKernel() * RBF(1.0),
             {},
-            r"parameter k1__noise_level of .* lower bound 0.2. .*\(k1__noise_level_bounds\)",
+            r"parameter k1__noise_level is .* lower bound 0\.2\. Decreasing the bound and",
         ),
         (
             WhiteKernel(0.1, (0.1, 1.0)) + RBF(1.0) + WhiteKernel(0.1, (0.1, 1.0)),
             {},
-            r"parameter k1__k1__noise_level \+ k2__noise_level of .* lower bound 0.2",
+            r"parameter k1__k1__noise_level \+ k2__noise_level is .* lower bound 0.2",
         ),
         (
             WhiteKernel() + Columns(RBF(0.3, (0.2, 0.4)), 0) ** 2,
             {},
-            r"dimension 0 of parameter k2__kernel__kernel__length_scale of .*_bounds\)",
+            r"dimension 0 of parameter k2__kernel__kernel__length_scale is ",
         ),
         (None, {"noise_variance_bounds": (0.2, 1.0)}, "noise_variance is .* lower bound 0.2"),
     ],

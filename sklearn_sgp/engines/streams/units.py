@@ -101,10 +101,37 @@ def with_units_of_all(fitted, rows, share):
     moments = state.moments.tempered(share).joined(RunningMoments.of(rows.y, rows.observations))
     targets = fitted.targets.with_moments(moments)
     change = UnitChange.between(fitted.targets, targets)
-    fitted = in_other_units(fitted, change)
+    fitted, targets = about_learned_means(in_other_units(fitted, change), targets)
     fitted = replace(fitted, targets=targets, state=replace(fitted.state, moments=moments))
     grid = rows.grid if state.weight_learned else 0.0  # which is for what is learned
     return fitted, replace(rows, y_mean=targets.mean, y_scale=targets.scale, grid=grid)
+
+
+def about_learned_means(fitted, targets):
+    """Return a stream and its targets about the means that the bound has for outputs with gaps.
+
+    Outputs that mix functions are shifted against one another where they were observed at other
+    places, by what their own means say of these. The bound at the optimal q(u) is a quadratic
+    function of the means, whose prior is normal about the outputs' own, with the targets' variance.
+    Where nothing is learned, or nothing is missing, these stay.
+    """
+    state, parameters = fitted.state, fitted.parameters
+    is_learned = state.moments is not None and state.weight_learned > 0.0
+    if not (is_learned and parameters.mixes_outputs):
+        return fitted, targets
+    weight = state.moments.weight
+    if weight.min() > 0.999 * max(weight.max(), state.weight_seen):
+        return fitted, targets
+    q = fitted.posterior.coupled
+    precision = weight / parameters.noise_variance
+    own = np.where(weight > 0.0, (state.moments.mean - targets.mean) / targets.scale, 0.0)
+    of_mean = [np.kron(W, one) for W, one in zip(parameters.mixing, state.ones.T, strict=True)]
+    of_mean = np.column_stack(of_mean)
+    information = np.diag(precision + 1.0) - of_mean.T @ q.precision.solve(of_mean)
+    means = (precision + 1.0) * own - of_mean.T @ q.precision.solve(q.h.reshape(-1, 1))[:, 0]
+    means = np.linalg.solve(information, means)
+    fitted = in_other_units(fitted, UnitChange(means, np.ones(len(means))))
+    return fitted, targets.moved(means)
 
 
 def _parameters(parameters, change, kernel, noise):
