@@ -5,6 +5,8 @@ import pytest
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp.data import inducing
+from sklearn_sgp.engines import left_out_bands
 from sklearn_sgp.engines.blocks import (
     final_posterior,
     honest_noise,
@@ -16,6 +18,8 @@ from sklearn_sgp.engines.blocks.pace import LEAST_GROUPS
 from sklearn_sgp.likelihoods import StudentT
 from sklearn_sgp.noise.given_noise import NoiseFit
 from sklearn_sgp.noise.left_out_errors import NOISE_ROWS
+from sklearn_sgp.objectives import near_sites
+from sklearn_sgp.objectives.expectation_propagation import propagate
 
 pytestmark = pytest.mark.filterwarnings("ignore:Intervals of 90 %")
 
@@ -74,8 +78,8 @@ def test_few_rows_tell_of_tails_where_time_is_over(max_time, is_whole, monkeypat
 
 
 def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
-    """Counts: fewer rows around a group, fewer groups that judge, and no sweep of all rows."""
-    around, judged = [], []
+    """Counts: fewer rows around a group, fewer groups that judge, few sweeps, none of all rows."""
+    around, judged, most, looked_at = [], [], [], []
     of, sites = row_sites._Near.of, site_learning.SiteLearning._sites
 
     def noted_near(*args):
@@ -87,6 +91,16 @@ def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
             judged.append(len(groups))
         return sites(self, task, groups, **options)
 
+    def noted_sweeps(K, observed, likelihood, sites, tol, most_sweeps):
+        most.append(most_sweeps)
+        return propagate(K, observed, likelihood, sites, tol, most_sweeps)
+
+    def noted_check(problem, fitted, rows, moments):
+        looked_at.append(len(rows))
+
+    monkeypatch.setattr(near_sites, "propagate", noted_sweeps)
+    monkeypatch.setattr(row_sites, "propagate", noted_sweeps)
+    monkeypatch.setattr(left_out_bands, "_check", noted_check)
     monkeypatch.setattr(row_sites._Near, "of", noted_near)
     monkeypatch.setattr(site_learning.SiteLearning, "_sites", noted_sites)
     monkeypatch.delattr(site_engine, "swept")
@@ -96,3 +110,19 @@ def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
     AnytimeSGPRegressor(likelihood="poisson", max_time=1e-3, **options).fit(X, y)
     assert around[-1] == row_sites.AROUND_IN_HASTE < row_sites._AROUND
     assert judged == [LEAST_GROUPS]
+    assert max(most) <= 5
+    assert looked_at[0] < 250
+
+
+@pytest.mark.parametrize("max_time, n_looked_at", [(0.1, 1024), (60.0, 1500)])
+def test_k_means_looks_at_few_rows_where_time_is_short(max_time, n_looked_at, monkeypatch):
+    sizes, kmeans = [], inducing.kmeans
+
+    def noted(points, *args, **options):
+        sizes.append(len(points))
+        return kmeans(points, *args, **options)
+
+    monkeypatch.setattr(inducing, "kmeans", noted)
+    options = {"n_inducing": 10, "max_iter": 2, "random_state": 0}
+    AnytimeSGPRegressor(max_time=max_time, **options).fit(*table(1500))
+    assert sizes == 2 * [n_looked_at]

@@ -414,7 +414,8 @@ class CompositeLearning:
             self._tell(near, n_rows, self.ahead.steps(ITERATIONS, most, seconds_each))
             options = lbfgs_options(near, budget, deadline - time.perf_counter(), kind=kind)
             options |= {"max_iter": most, "scale": scale}
-            parameters, _, more, cut_by = ascend_lbfgs(evidence, space, parameters, **options)
+            density = evidence if space.learns("theta") else evidence.of_noise(parameters)
+            parameters, _, more, cut_by = ascend_lbfgs(density, space, parameters, **options)
             n_iter += more
             moved = np.abs(parameters.theta - begin).max(initial=0.0)
             is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None

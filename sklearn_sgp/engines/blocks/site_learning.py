@@ -125,6 +125,7 @@ class SiteLearning:
     def _sites(self, task, groups, **options):
         if self.whole:
             options = {"tol": _WHOLE_TOLERANCE}
+        options |= {"clock": task.trace.clock}
         return NearSites(groups, task.start.likelihood, task.settings.n_jobs, **options)
 
     def trial(self, task, parameters, limit, budget):
@@ -217,7 +218,9 @@ class SiteLearning:
 
     def _affordable(self, task, groups, parameters, turns, seconds):
         """Return as many groups and passes over them as there is time for."""
-        some = self._sites(task, groups[-LEAST_GROUPS:])
+        if seconds <= 0.0:
+            return groups[-LEAST_GROUPS:], 1
+        some = self._sites(task, groups[-LEAST_GROUPS:], sweeps=_PASS_SWEEPS)
         each = measured_seconds(lambda: some(parameters)) / len(some.groups)
         count = max(LEAST_GROUPS, count_within(len(groups), seconds, turns * each))
         return groups[-count:], max(1, min(turns, count_within(turns, seconds, count * each)))
