@@ -15,7 +15,7 @@ from .standard_inputs import LEARNING_GRID
 # Rows that a choice looks at, for each inducing input.
 _ROWS_PER_CENTRE = 20
 # And with less than so many seconds left, of 4,000 rows and 256 centres .03 s in the place of .1.
-_LITTLE_SECONDS, _FEW_ROWS = 0.5, 1024
+_LITTLE_SECONDS, _ROWS_IN_HASTE = 0.5, 1024
 _MIN_ROWS = 8192
 _INDUCING_ITERATIONS = 20
 _GRAM_ROWS = 1500
@@ -61,7 +61,7 @@ def distinct_rows(X, weight, n_inducing, rng, seconds=np.inf):
     """Return sorted distinct rows of a random sample of X, and the weight of each."""
     size = max(_MIN_ROWS, _ROWS_PER_CENTRE * n_inducing)
     is_late = seconds < _LITTLE_SECONDS
-    size = max(_FEW_ROWS, 2 * n_inducing) if is_late else size
+    size = max(_ROWS_IN_HASTE, 2 * n_inducing) if is_late else size
     every = weight is None or getattr(weight, "all_positive", False)  # those of partitions are
     index = None if every else np.flatnonzero(weight > 0)
     count = len(X) if index is None else len(index)

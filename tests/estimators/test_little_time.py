@@ -114,6 +114,31 @@ def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
     assert looked_at[0] < 250
 
 
+@pytest.mark.parametrize("seconds, n_judging", [(1e-9, 24), (1.0, 9), (1e9, LEAST_GROUPS)])
+def test_groups_that_judge_sites_are_as_many_as_there_is_time_for(seconds, n_judging, monkeypatch):
+    """A trial of 100 seconds judges for a tenth of them; each group takes so long."""
+    judged, sites = [], site_learning.SiteLearning._sites
+
+    def noted_sites(self, task, groups, **options):
+        if options.get("sweeps") == site_learning._JUDGE_SWEEPS:
+            judged.append(len(groups))
+            raise KeyboardInterrupt  # that is all
+        return sites(self, task, groups, **options)
+
+    def trial(self, task, parameters, limit, budget):
+        return measured(self, task, parameters, site_learning.time.perf_counter() + 100.0, budget)
+
+    measured = site_learning.SiteLearning.trial
+    monkeypatch.setattr(site_learning.SiteLearning, "_sites", noted_sites)
+    monkeypatch.setattr(site_learning.SiteLearning, "trial", trial)
+    monkeypatch.setattr(site_learning, "measured_seconds", lambda _: 2.0 * seconds)
+    X, y = table(700)
+    options = {"n_inducing": 20, "max_iter": 5, "max_time": 60.0, "random_state": 0}
+    with pytest.raises(KeyboardInterrupt):
+        AnytimeSGPRegressor(likelihood="poisson", **options).fit(X, np.round(np.exp(y / 3.0)))
+    assert judged == [n_judging]
+
+
 @pytest.mark.parametrize("max_time, n_looked_at", [(0.1, 1024), (60.0, 1500)])
 def test_k_means_looks_at_few_rows_where_time_is_short(max_time, n_looked_at, monkeypatch):
     sizes, kmeans = [], inducing.kmeans
