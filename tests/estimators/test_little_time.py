@@ -8,12 +8,15 @@ from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp.data import inducing
 from sklearn_sgp.engines import left_out_bands
 from sklearn_sgp.engines.blocks import (
+    composite_learning,
     final_posterior,
     honest_noise,
     row_sites,
     site_engine,
     site_learning,
+    solver,
 )
+from sklearn_sgp.engines.blocks.group_draws import GroupDraws
 from sklearn_sgp.engines.blocks.pace import LEAST_GROUPS
 from sklearn_sgp.likelihoods import StudentT
 from sklearn_sgp.noise.given_noise import NoiseFit
@@ -67,7 +70,7 @@ def test_few_rows_tell_of_tails_where_time_is_over(max_time, is_whole, monkeypat
         return found
 
     monkeypatch.setattr(NoiseFit, "errors", noted)
-    options = {"n_inducing": 20, "max_iter": 5, "normalize_y": (0.0, 1.0), "random_state": 0}
+    options = {"n_inducing": 20, "max_iter": 5, "normalize_y": (0.0, 1.0), "random_state": 1}
     X, y = table(2000)
     model = AnytimeSGPRegressor(likelihood="auto", max_time=max_time, **options).fit(X, y)
     assert isinstance(model.likelihood_, StudentT)
@@ -112,6 +115,20 @@ def test_sites_are_of_few_rows_where_time_is_over(monkeypatch):
     assert judged == [LEAST_GROUPS]
     assert max(most) <= 5
     assert looked_at[0] < 250
+
+
+def test_no_group_is_timed_where_time_is_over(monkeypatch):
+    monkeypatch.delattr(composite_learning, "seconds_of_group")
+    counts, draw = [], GroupDraws.draw
+
+    def noted(self, parameters, rng, count=None):
+        counts.append(count or self.count)
+        return draw(self, parameters, rng, count)
+
+    monkeypatch.setattr(GroupDraws, "draw", noted)
+    monkeypatch.setattr(solver, "with_honest_noise", lambda problem, parameters, _: parameters)
+    AnytimeSGPRegressor(max_time=1e-3, n_inducing=20, random_state=0).fit(*table(1500))
+    assert max(counts) <= LEAST_GROUPS
 
 
 @pytest.mark.parametrize("seconds, n_judging", [(1e-9, 24), (1.0, 9), (1e9, LEAST_GROUPS)])

@@ -185,6 +185,8 @@ class CompositeLearning:
         n_rows = len(self.rows)
         if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
             return True
+        if budget.left() <= 0.0:
+            return False
         some = whole_group(self.rows.fixed_subset(LARGEST_WHOLE))
         seconds = seconds_of_group([some], parameters, self.n_jobs) * (n_rows / LARGEST_WHOLE) ** 3
         return _EXACT_EVALUATIONS * seconds <= budget.left()
@@ -196,6 +198,9 @@ class CompositeLearning:
         one learns from fewer groups, and compares the same starts in as many passes.
         """
         if not budget.is_limited or self.whole or self.has_labels:
+            return
+        if budget.left() <= 0.0:
+            self.near = replace(self.near, count=LEAST_GROUPS)
             return
         begin = time.perf_counter()
         groups = self.later.draw(parameters, self.rng)
