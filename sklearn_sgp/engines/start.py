@@ -62,7 +62,8 @@ class Choices:
     as they are. ``has_default_kernel`` says that ``kernel`` was not given by the user.
     ``kernel_priors`` has distributions by names of parameters, or is None. ``sees_more_rows`` says
     that more rows than the first come later, so that these do not decide that categories have few:
-    `engines.streams.search_space.alike` holds what they share until they have more.
+    `engines.streams.search_space.alike` holds what they share until they have more. ``seconds`` are
+    those that are left.
     """
 
     kernel: object
@@ -83,6 +84,7 @@ class Choices:
     has_default_kernel: bool = False
     kernel_priors: object = None
     sees_more_rows: bool = False
+    seconds: float = np.inf
 
     def by_default(self, kernel, noise_variance):
         """Return the same with another default kernel, whose inducing inputs stay where they are.
@@ -386,7 +388,8 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     if choose is not None:
         least_noise = float(np.min(parameters.noise_variance))
         return choose(rows, kernel, least_noise, scale, rng)
-    return choose_inducing(method, rows.X, rows.observations, n_inducing, kernel, scale, rng)
+    of_rows = rows.X, rows.observations
+    return choose_inducing(method, *of_rows, n_inducing, kernel, scale, rng, choices.seconds)
 
 
 def _features(parameters, n_features, rng, previous):

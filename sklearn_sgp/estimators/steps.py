@@ -281,7 +281,8 @@ class PoseProblem:
         estimator, choices = self.estimator, choices_of(self.estimator)
         rng, rows = check_random_state(estimator.random_state), rows_of(fit)
         likelihood = regression_likelihood("gaussian") if self.has_row_noise else fit.likelihood
-        choices = replace(choices, sees_more_rows=fit.is_batch)
+        left = fit.trace.clock.left()
+        choices = replace(choices, sees_more_rows=fit.is_batch, seconds=left)
         if self.kernel_of is not None:
             choices = choices.by_default(*self.kernel_of(rows))
         previous = fit.fitted if self.goes_on else self.previous

@@ -51,6 +51,26 @@ class CompositeLikelihood:
         parts = map_groups(_density_group, _tasks(self.groups, parameters), self.n_jobs)
         return _summed(parts, parameters)[:2]
 
+    def of_noise(self, parameters):
+        """Return the same function where the kernel stays, whose derivatives are told as 0.
+
+        K of each group is computed once, and so is what was asked before: L-BFGS in one dimension
+        comes back to places where rounding is all that is left to gain.
+        """
+        tasks, known = _tasks(self.groups, parameters), {}
+        held = map_groups(_held, [task[:2] for task in tasks], self.n_jobs)
+
+        def density(parameters):
+            place = np.asarray(parameters.log_noise).tobytes()
+            if place not in known:
+                tasks = zip(_tasks(self.groups, parameters), held, strict=True)
+                tasks = [(*task, Ks) for task, Ks in tasks]
+                parts = map_groups(_density_group, tasks, self.n_jobs)
+                known[place] = _summed(parts, parameters)[:2]
+            return known[place]
+
+        return density
+
     @property
     def targets(self):
         """Targets (n, t) of each group, conditioned-on rows first, and the number of these."""
@@ -169,12 +189,18 @@ def _summed(parts, parameters):
     return value, Gradient(theta=theta, log_noise=slope), list(chain.from_iterable(of_targets))
 
 
-def _density_group(groups, kernel, noise_variance):
-    """Return value and derivatives in theta, in each log noise variance and in each target."""
+def _density_group(groups, kernel, noise_variance, held=None):
+    """Return value and derivatives in theta, in each log noise variance and in each target.
+
+    ``held`` are the K of each run of groups where the kernel stays.
+    """
     outputs, parts = outputs_by_noise(noise_variance), []
-    for run in _runs(groups):
+    for i, run in enumerate(_runs(groups)):
         rows = _Run.of(run)
-        K, gradient = kernel.triangles(rows.X, rows.triangles)
+        if held is None:
+            K, gradient = kernel.triangles(rows.X, rows.triangles)
+        else:
+            K, gradient = held[i], _no_slope
         if rows.class_noise is None:
             value, noise, K_bar, y_bar = _of_outputs(K, rows, outputs)
         else:
@@ -182,6 +208,16 @@ def _density_group(groups, kernel, noise_variance):
         parts.append((value, gradient(K_bar), noise, np.split(y_bar, rows.begins[1:])))
     *sums, of_targets = zip(*parts, strict=True)
     return *(sum(part) for part in sums), list(chain.from_iterable(of_targets))
+
+
+def _held(groups, kernel):
+    """Return K of each run of some groups."""
+    runs = map(_Run.of, _runs(groups))
+    return [kernel.triangles(rows.X, rows.triangles)[0] for rows in runs]
+
+
+def _no_slope(K_bar):
+    return 0.0
 
 
 def _values(groups, parameters):

@@ -24,6 +24,8 @@ LEAST_PRECISION = 1e-7
 _SURELY_KNOWN = 1e-8
 # Sweeps over all rows of a group, at most.
 MOST_SWEEPS = 100
+# And once time is over, over a group that is new, and over one whose sites are known.
+_LATE_SWEEPS = 5, 1
 # Sites go such a share of the way to what they would be if no other changed. It grows where a
 # sweep's change is so much less than that of the one before, and shrinks where it is hardly less.
 # Where 250 rows of one class are all but one function value, sites that know nothing of one another
@@ -179,6 +181,11 @@ def propagate(K, observed, likelihood, sites, tol, most_sweeps=MOST_SWEEPS):
     if not np.isfinite(evidence):
         raise NotPositiveDefiniteError("the evidence of near rows is not finite")
     return Approximation(used, sites, evidence, cavity, scale, *posterior[2:5])
+
+
+def sweeps_in_time(most, clock, is_known=False):
+    """Return how many sweeps a group gets: ``most``, or few where a `Clock` has none left."""
+    return most if clock is None or clock.left() > 0.0 else min(most, _LATE_SWEEPS[is_known])
 
 
 def _next_step(step, change, last):

@@ -15,7 +15,7 @@ from .._linalg import NotPositiveDefiniteError, cholesky
 from .._parallel import group_bounds, map_groups
 from ..factors.gradients import Gradient
 from ..kernels import Groups
-from .expectation_propagation import MOST_SWEEPS, Observed, Sites, propagate
+from .expectation_propagation import MOST_SWEEPS, Observed, Sites, propagate, sweeps_in_time
 from .scores import Score
 
 # Change of marginals, in deviations, with which sweeps end. Of twelve groups of 250 rows (probit,
@@ -40,6 +40,8 @@ class NearSites:
         Of `propagate`.
     sweeps : (int, int)
         Sweeps over a group that is new, and over one that was evaluated before, at most.
+    clock : Clock or None
+        Once it has no time left each group gets few sweeps.
     """
 
     def __init__(
@@ -49,9 +51,10 @@ class NearSites:
         n_jobs=None,
         tol=_SWEEP_TOLERANCE,
         sweeps=(MOST_SWEEPS, MOST_SWEEPS),
+        clock=None,
     ):
         self.groups, self.likelihood = [NearGroup.of(piece) for piece in groups], likelihood
-        self.n_jobs, self.tol, self.sweeps = n_jobs, tol, sweeps
+        self.n_jobs, self.tol, self.sweeps, self.clock = n_jobs, tol, sweeps, clock
         self.weights = np.array([piece.total_weight for piece in groups])
         self.weight = self.weights.sum()
         self.sites = [None] * len(self.groups)
@@ -88,7 +91,7 @@ class NearSites:
     def _map(self, function, chosen, parameters):
         """Call a function of some groups; keep the sites, return values and gradients."""
         likelihood = self.likelihood.with_theta(parameters.likelihood_theta)
-        options = parameters.kernel, likelihood, self.tol, self.sweeps
+        options = parameters.kernel, likelihood, self.tol, self.sweeps, self.clock
         each = [(self.groups[g], self.sites[g]) for g in chosen]
         tasks = [(function, each[lo:hi], *options) for lo, hi in group_bounds(len(each), 1)]
         parts = map_groups(_each_group, tasks, self.n_jobs)
@@ -142,8 +145,13 @@ def _unpacked(entries, n):
     return K
 
 
-def _each_group(function, groups, *options):
-    return [function(group, sites, *options) for group, sites in groups]
+def _each_group(function, groups, kernel, likelihood, tol, sweeps, clock):
+    found = []
+    for group, sites in groups:
+        is_known = sites is not None
+        limits = tol, sweeps_in_time(sweeps[is_known], clock, is_known)
+        found.append(function(group, sites, kernel, likelihood, *limits))
+    return found
 
 
 def _value(group, sites, kernel, likelihood, *limits):
@@ -157,14 +165,13 @@ def _value(group, sites, kernel, likelihood, *limits):
     return value, None, ended
 
 
-def _predicted(group, sites, kernel, likelihood, tol, sweeps):
+def _predicted(group, sites, kernel, likelihood, *limits):
     """Return log evidence of the rows before, moments of the own rows, and sites."""
     K, k = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))])), group.n_before
     K_before, found, moments = np.ascontiguousarray(K[:k, :k]), [], []
     for c in range(group.y.shape[1]):
         begin = Sites.none(k) if sites is None else sites[c]
         observed = group.of_output(c).select(slice(k))
-        limits = tol, sweeps[sites is not None]
         found.append(propagate(K_before, observed, likelihood.for_output(c), begin, *limits))
         moments.append(_at_others(K, found[-1].sites, group.counts[:k]))
     moments = tuple(np.column_stack(columns) for columns in zip(*moments, strict=True))
@@ -207,14 +214,13 @@ def _difference(both):
     return sum(sign * each.evidence for sign, each in both)
 
 
-def _both(K, group, c, likelihood, sites, tol, sweeps):
+def _both(K, group, c, likelihood, sites, *limits):
     """Return approximations of all rows of a group and, with sign -1, of those before if any.
 
     The rows before begin with the sites that they have among all.
     """
     observed, k = group.of_output(c), group.n_before
     begins = (Sites.none(len(K)), None) if sites is None else sites
-    limits = tol, sweeps[sites is not None]
     whole = propagate(K, observed, likelihood, begins[0], *limits)
     if not k:
         return [(1.0, whole)]

@@ -21,9 +21,9 @@ START_OF_CLASSES, VARIANCE_OF_CLASSES = 0.2, 0.5
 # All trials of starts; the two best ones further; where some columns are categories, trials of
 # numbers alone, and then of the others.
 TRIALS, FINALISTS, TRIALS_OF_NUMBERS, TRIALS_OF_CATEGORIES = 0.5, 0.6, 0.25, 0.35
-# Short length scales; groups that judge what the noise is; left-out labels, each of some ten times,
-# of the whole budget.
-SHORT_SCALES, JUDGING_NOISE, JUDGING_LABELS = 0.1, 0.02, 0.02
+# Groups that judge a start of sites, of its trial; short length scales; groups that judge what the
+# noise is; left-out labels, each of some ten times, of the whole budget.
+JUDGING_SITES, SHORT_SCALES, JUDGING_NOISE, JUDGING_LABELS = 0.1, 0.1, 0.02, 0.02
 # The bound of rows where few blocks can be evaluated, and the one that sites begin with.
 ROWS_BEFORE_BLOCKS, BOUND_BEFORE_SITES = 0.4, 0.25
 # Temperatures of classes, of the whole budget.

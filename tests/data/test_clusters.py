@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
-from sklearn_sgp.data.clusters import distinct, kmeans, nearest
+from sklearn_sgp.data.clusters import _far_apart, distinct, kmeans, nearest
 
 
 def _points(n=400, d=3):
@@ -26,6 +26,18 @@ def test_centres_are_those_of_scikit_learn(weighted, max_iter):
     model = KMeans(9, n_init=1, max_iter=max_iter, random_state=4).fit(X, sample_weight=weight)
     mine = kmeans(X, 9, np.random.RandomState(4), max_iter=max_iter, weight=weight)
     assert_allclose(mine, np.unique(model.cluster_centers_, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n, d, count", [(400, 3, 60), (30, 40, 30), (9, 1, 1)])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_first_centres_are_those_of_scikit_learn(n, d, count, repeated):
+    """The same places after the same random numbers, where points are equal, too."""
+    rng, both = np.random.default_rng(0), [np.random.RandomState(4) for _ in range(2)]
+    X, weight = rng.standard_normal((n, d)), rng.gamma(1.0, 1.0, n)
+    X = np.zeros((n, d)) if repeated else X
+    expected = kmeans_plusplus(X, count, sample_weight=weight, random_state=both[0])[1]
+    assert_array_equal(_far_apart(X, count, weight, both[1]), expected)
+    assert both[0].uniform() == both[1].uniform()
 
 
 def test_centres_may_begin_at_any_points():

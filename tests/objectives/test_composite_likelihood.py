@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from block_helpers import NEAR_GROUPS, near_pieces
 from dense import EVERY_KERNEL, assert_gradient, log_normal, make_case
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.factors.block_factors import Model, SingularBlockError
 from sklearn_sgp.objectives.block_evidence import block_evidence
@@ -68,6 +68,23 @@ def test_the_value_alone_needs_no_gradient(noise, monkeypatch):
     monkeypatch.delattr(type(case.parameters.kernel), "triangles")
     found = evidence.value(case.parameters), evidence.value(case.parameters, others)
     assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.3, np.array([0.1, 0.7])])
+def test_of_the_noise_alone_the_kernel_is_asked_once(noise, monkeypatch):
+    """Values and slopes are those of the whole function to the last bit."""
+    case = replace(make_case(t=2, noise=noise), weight=np.linspace(0.3, 3.0, 24))
+    evidence, begin = CompositeLikelihood(near_pieces(case.rows)), case.parameters
+    places = [begin.with_values(log_noise=begin.log_noise + step) for step in (0.0, 0.3, 0.0)]
+    expected = [evidence(place) for place in places]
+    of_noise = evidence.of_noise(begin)
+    monkeypatch.delattr(type(begin.kernel), "triangles")
+    found = [of_noise(place) for place in places]
+    for (value, gradient), (same, other) in zip(expected, found, strict=True):
+        assert value == same
+        assert_array_equal(gradient["log_noise"], other["log_noise"])
+        assert other["theta"] == 0.0
+    assert found[0] is found[2]
 
 
 def test_it_is_the_evidence_of_conditioned_groups_without_inducing_inputs():

@@ -185,6 +185,8 @@ class CompositeLearning:
         n_rows = len(self.rows)
         if not (self.whole and budget.is_limited) or n_rows <= LARGEST_WHOLE:
             return True
+        if budget.left() <= 0.0:
+            return False
         some = whole_group(self.rows.fixed_subset(LARGEST_WHOLE))
         seconds = seconds_of_group([some], parameters, self.n_jobs) * (n_rows / LARGEST_WHOLE) ** 3
         return _EXACT_EVALUATIONS * seconds <= budget.left()
@@ -196,6 +198,9 @@ class CompositeLearning:
         one learns from fewer groups, and compares the same starts in as many passes.
         """
         if not budget.is_limited or self.whole or self.has_labels:
+            return
+        if budget.left() <= 0.0:
+            self.near = replace(self.near, count=LEAST_GROUPS)
             return
         begin = time.perf_counter()
         groups = self.later.draw(parameters, self.rng)
@@ -414,7 +419,8 @@ class CompositeLearning:
             self._tell(near, n_rows, self.ahead.steps(ITERATIONS, most, seconds_each))
             options = lbfgs_options(near, budget, deadline - time.perf_counter(), kind=kind)
             options |= {"max_iter": most, "scale": scale}
-            parameters, _, more, cut_by = ascend_lbfgs(evidence, space, parameters, **options)
+            density = evidence if space.learns("theta") else evidence.of_noise(parameters)
+            parameters, _, more, cut_by = ascend_lbfgs(density, space, parameters, **options)
             n_iter += more
             moved = np.abs(parameters.theta - begin).max(initial=0.0)
             is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None

@@ -15,7 +15,15 @@ from ...data.column_spread import column_mean_std
 from ...factors.block_factors import LOG_2PI
 from ...kernels import Groups
 from ...kernels._length_scales import nearness_scales
-from ...objectives.expectation_propagation import LEAST_PRECISION, Observed, Sites, moved, propagate
+from ...objectives.expectation_propagation import (
+    LEAST_PRECISION,
+    MOST_SWEEPS,
+    Observed,
+    Sites,
+    moved,
+    propagate,
+    sweeps_in_time,
+)
 from ...objectives.near_sites import NearGroup, gram
 from ...optimize.budget import measured_seconds
 from ...partitions.blocks import Blocks
@@ -48,17 +56,20 @@ class Regression(NamedTuple):
     constant: float
 
 
-def regression_of(rows, parameters, likelihood, rng, n_jobs, known=None, n_around=_AROUND):
+def regression_of(
+    rows, parameters, likelihood, rng, n_jobs, known=None, n_around=_AROUND, clock=None
+):
     """Find the sites of all rows, each group's among so many.
 
     The rows have the targets that the likelihood takes. ``known`` are rows of earlier batches,
-    whose sites are held: a `Regression`'s.
+    whose sites are held: a `Regression`'s. Groups whose turn comes after the time of a `Clock` get
+    few sweeps.
     """
     near = _Near.of(rows, parameters, rng, n_jobs, known, n_around)
     likelihood = likelihood.with_theta(parameters.likelihood_theta)
     numbers = np.arange(len(near.groups))
     tasks = [
-        (near.gathered(some), parameters.kernel, likelihood)
+        (near.gathered(some), parameters.kernel, likelihood, clock)
         for some in np.array_split(numbers, max(1, -(-len(numbers) // _TASK_SITES)))
     ]
     parts = []
@@ -118,10 +129,11 @@ def _log_integral(sites, mean, variance):
     return 0.5 * (squares - np.log1p(sites.precision * variance))
 
 
-def seconds_of_sites(rows, parameters, likelihood, n_jobs):
+def seconds_of_sites(rows, parameters, likelihood, n_jobs, clock):
     """Measure the seconds that `regression_of` takes, about, by one group."""
     few, rng = rows.fixed_subset(_AROUND + GROUP_SIZE), np.random.RandomState(0)
-    seconds = measured_seconds(lambda: regression_of(few, parameters, likelihood, rng, n_jobs))
+    given = few, parameters, likelihood, rng, n_jobs
+    seconds = measured_seconds(lambda: regression_of(*given, clock=clock))
     return seconds * max(1.0, len(rows) / GROUP_SIZE / n_jobs)
 
 
@@ -199,17 +211,18 @@ class _Near:
         return group, sites, np.arange(len(X)) < k
 
 
-def _sites_of_groups(gathered, kernel, likelihood):
+def _sites_of_groups(gathered, kernel, likelihood, clock):
     """Return the sites and their log scales of the own rows of some groups, each (n, t)."""
-    return [_sites_of(*parts, kernel, likelihood) for parts in gathered]
+    return [_sites_of(*parts, kernel, likelihood, clock) for parts in gathered]
 
 
-def _sites_of(group, sites, held, kernel, likelihood):
+def _sites_of(group, sites, held, kernel, likelihood, clock):
     own, result = slice(group.n_before, None), []
     K = gram(kernel, group.X, Groups.triangles([np.arange(len(group.X))]))
     for c, begin in enumerate(sites):
         observed = group.of_output(c, held if held.any() else None)
-        found = propagate(K, observed, likelihood.for_output(c), begin, _FINAL_CHANGE)
+        limits = _FINAL_CHANGE, sweeps_in_time(MOST_SWEEPS, clock)
+        found = propagate(K, observed, likelihood.for_output(c), begin, *limits)
         result.append((*found.sites.select(own), found.log_scale[own]))
     precision, shift, scale = (np.column_stack(parts) for parts in zip(*result, strict=True))
     return (precision, shift), scale

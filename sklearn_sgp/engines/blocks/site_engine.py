@@ -50,7 +50,8 @@ class SitesInBlocks:
         seconds = 0.0
         if problem.learns:
             if budget.is_limited:
-                seconds = seconds_of_sites(problem.rows, parameters, likelihood, n_jobs)
+                of_rows = problem.rows, parameters, likelihood, n_jobs
+                seconds = seconds_of_sites(*of_rows, budget.clock)
                 budget.keep_for_finish(2.0 * seconds, time_shares.FINISH_OF_SITES)
             start, parameters, n_iter, cut_by = learn_by_sites(problem, budget)
             parameters = solver.with_inducing(problem, self.plan, parameters)
@@ -90,7 +91,7 @@ def sites_of_all(problem, plan, **options):
     trace, n_jobs = problem.trace, problem.settings.n_jobs
     trace.begin(f"sites of {len(problem.rows)} rows")
     of_start = problem.start.parameters, problem.start.likelihood, problem.rng, n_jobs
-    found = regression_of(problem.rows, *of_start, **options)
+    found = regression_of(problem.rows, *of_start, clock=trace.clock, **options)
     begin, plan = trace.clock.elapsed(), replace(plan, continues=False)
     fitted = _fit_of_sites(problem, found, plan)
     seconds = trace.clock.elapsed() - begin

@@ -15,6 +15,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import single_blas_thread
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
+from ...optimize import time_shares
 from ...optimize.budget import MIN_SECONDS, count_within, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes, scaled
@@ -39,6 +40,8 @@ _TRIAL_GROUPS, _STEP_GROUPS, _JUDGING, _TRIAL_TURNS, _ROUND_TURNS = 16, 4, 24, 4
 # nearly right, as steps move the kernel by little, and move by a sweep with each step; those over
 # groups that judge.
 _PASS_SWEEPS, _JUDGE_SWEEPS = (5, 1), (10, 3)
+# Groups that are timed where time is limited.
+_TIMED_GROUPS = 2
 # Standard errors by which a start is behind what others have learned, and gets no trial: short
 # length scales beside those that a bound has found.
 _FAR_BEHIND = 5.0
@@ -125,6 +128,7 @@ class SiteLearning:
     def _sites(self, task, groups, **options):
         if self.whole:
             options = {"tol": _WHOLE_TOLERANCE}
+        options |= {"clock": task.trace.clock}
         return NearSites(groups, task.start.likelihood, task.settings.n_jobs, **options)
 
     def trial(self, task, parameters, limit, budget):
@@ -132,9 +136,13 @@ class SiteLearning:
 
         Where a bound has found it, the start may be better than what noisy steps make of it.
         """
-        if budget.left() <= 0.0:
-            self._n_judging = LEAST_GROUPS
-        seconds, before = limit - time.perf_counter(), self.value(task, parameters)
+        seconds = limit - time.perf_counter()
+        if budget.is_limited and not self.whole:
+            some = self.groups(parameters, _TIMED_GROUPS, self.near.judging_rng)
+            each = self._seconds_each(task, some, parameters) if seconds > 0.0 else np.inf
+            most = count_within(_JUDGING, time_shares.JUDGING_SITES * seconds, each)
+            self._n_judging = max(LEAST_GROUPS, most)
+        before = self.value(task, parameters)
         gain, error = self._best.gain(before)
         if not self.whole and gain > _FAR_BEHIND * error:
             return parameters, 0, before
@@ -217,7 +225,13 @@ class SiteLearning:
 
     def _affordable(self, task, groups, parameters, turns, seconds):
         """Return as many groups and passes over them as there is time for."""
-        some = self._sites(task, groups[-LEAST_GROUPS:])
-        each = measured_seconds(lambda: some(parameters)) / len(some.groups)
+        if seconds <= 0.0:
+            return groups[-LEAST_GROUPS:], 1
+        each = self._seconds_each(task, groups[-_TIMED_GROUPS:], parameters)
         count = max(LEAST_GROUPS, count_within(len(groups), seconds, turns * each))
         return groups[-count:], max(1, min(turns, count_within(turns, seconds, count * each)))
+
+    def _seconds_each(self, task, groups, parameters):
+        """Measure the seconds of a group that is new to a pass."""
+        some = self._sites(task, groups, sweeps=_PASS_SWEEPS)
+        return measured_seconds(lambda: some(parameters)) / len(groups)

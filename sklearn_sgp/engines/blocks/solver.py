@@ -158,7 +158,8 @@ def with_inducing(problem, plan, parameters):
     rows = problem.rows
     scale = input_scales(parameters.kernel, _column_std(rows))
     chosen = rows.X, rows.observations, len(parameters.Z), parameters.kernel, scale
-    return parameters.with_values(Z=choose_inducing(plan.inducing, *chosen, problem.rng))
+    chosen = *chosen, problem.rng, problem.trace.clock.left()
+    return parameters.with_values(Z=choose_inducing(plan.inducing, *chosen))
 
 
 def _rearranged(problem, plan):
