@@ -40,6 +40,11 @@ class Parameters:
         """Return these parameters with new values for some groups."""
         return Parameters(self.expression, {**self.values, **values})
 
+    def equal(self, other):
+        """Return whether others have the same values, to the last bit."""
+        pairs = ((value, other.values.get(name)) for name, value in self.values.items())
+        return all(np.array_equal(*pair) for pair in pairs)
+
     def without(self, name):
         """Return these parameters without one group."""
         values = {key: value for key, value in self.values.items() if key != name}
