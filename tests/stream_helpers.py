@@ -178,7 +178,6 @@ def check_gradient(bound, parameters, rtol=1e-5):
         new, gone = bound.kept.T
         is_held[new] = (parameters.Z[new] == bound.old.prior.Z[gone]).all(axis=1)[:, None]
         assert is_held.any() and not is_held.all()
-        assert not gradient["Z"][is_held].any()
     found = space.pack_gradient(gradient)
     expected = central_difference(lambda x: bound(space.unpack(x, parameters))[0], x)
     is_free = np.append(np.ones(len(x) - is_held.size, dtype=bool), ~is_held.ravel())

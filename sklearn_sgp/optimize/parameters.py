@@ -132,6 +132,8 @@ class Group:
     reach : float or ndarray
         By how many units entries move where they are let move by one, see
         `ParameterSpace.within_reach`.
+    rows : ndarray of int or None
+        Rows of the value that are learned; None for all.
     """
 
     name: str
@@ -140,9 +142,11 @@ class Group:
     held: np.ndarray | tuple = ()
     shared: np.ndarray | tuple = ()
     reach: float | np.ndarray = 1.0
+    rows: np.ndarray | None = None
 
     def entries(self, value):
         """Return the entries of a value that are learned, as a vector."""
+        value = value if self.rows is None else value[self.rows]
         if len(self.shared):
             return np.delete(value, self.shared[1:])
         return np.ravel(np.delete(value, self.held, axis=1) if len(self.held) else value)
@@ -170,6 +174,10 @@ class Group:
 
     def value(self, entries, old):
         """Return a value from a vector, the rest of it as in ``old``."""
+        if self.rows is not None:
+            value, unit = old.copy(), np.broadcast_to(self.unit, old.shape)[self.rows]
+            value[self.rows] = replace(self, rows=None, unit=unit).value(entries, old[self.rows])
+            return value
         if len(self.shared):
             value, others = np.array(old), np.delete(np.arange(len(old)), self.shared[1:])
             value[others] = entries * self.unit

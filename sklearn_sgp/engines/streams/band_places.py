@@ -256,7 +256,7 @@ def _near(near, off, same, weights, tells, known):
     """
     if not tells:
         return None, same
-    variance, squares, best = near.variance, near.squares, None
+    variance, squares, best, most = near.variance, near.squares, None, -np.inf
     nearness = near.nearness(weights)
     for power in _TIMES_SQUARED_TWICE if known is None else [known.power]:
         sums = near.sums(powers(weights, 2 * power))
@@ -264,8 +264,9 @@ def _near(near, off, same, weights, tells, known):
             one = replace(near, power=power, prior=prior)
             band = one.narrowed_by(sums, nearness, variance, same)
             value = log_density(squares, band)
-            if best is None or np.nanmean(value) > np.nanmean(best[0]):
-                best = value, one, band
+            mean = np.nanmean(value)
+            if best is None or mean > most:
+                best, most = (value, one, band), mean
     has_gain = is_gain(best[0] - log_density(squares, same))
     return best[1:] if has_gain else (None, same)
 

@@ -80,7 +80,7 @@ class MixedOnlineBound(OnlineBound):
         total = GradientSums(value, theta, noise, Z, AAt, {"mixing": mixing})
         if self.old is not None:
             total += _past_gradient(q, *past, self.with_inputs)
-        return value, self._held(total.gradient(prior, self.with_inputs), past[0])
+        return value, total.gradient(prior, self.with_inputs)
 
 
 def _of_rows(prior, sums, patterns, noise_variance):

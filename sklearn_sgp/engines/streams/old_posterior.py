@@ -155,8 +155,8 @@ class Projection:
     def pull_back(self, gradient, with_inputs):
         """Carry cotangents to kernel and inducing inputs, as `factors.gradients.pull_back`.
 
-        Columns of A that stay are rows of L. Their inducing inputs are held: what they have of the
-        gradient is not all of it.
+        Columns of A that stay are rows of L. Their inducing inputs are to be held: what is returned
+        for them is not all of their gradient.
         """
         prior, through_L = self.prior, product(self.A, gradient.A, trans_b=True)
         if not len(self.rest):

@@ -74,16 +74,7 @@ class OnlineBound:
         """Add the gradient of the old factors to what the rows contribute."""
         if projection is not None:
             sums += old_posterior_gradient(projection, factors, q, self.with_inputs)
-        return self._held(sums.gradient(q.prior, self.with_inputs), projection)
-
-    def _held(self, gradient, projection):
-        """Return the gradient that leaves old inducing inputs where they are.
-
-        Moving one discards information, with every batch anew.
-        """
-        if projection is not None and self.with_inputs:
-            gradient["Z"][projection.held] = 0.0
-        return gradient
+        return sums.gradient(q.prior, self.with_inputs)
 
 
 class ConjugateOnlineBound(OnlineBound):

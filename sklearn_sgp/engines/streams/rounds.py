@@ -253,6 +253,7 @@ def _optimized(proposal, rows, old, plan, space):
     is_mixed = proposal.parameters.mixes_outputs
     if old is None and not is_mixed and contains_rows(proposal.parameters.Z, rows):
         space = space.without("Z")
+    space = _holding_kept(space, proposal)
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
@@ -289,6 +290,15 @@ def _runs(space, proposal, rows, plan, exact):
     held = inputs_at_kinks(space, proposal.parameters, rows)
     options = {"is_exact": exact, "probes": is_given}
     return Ascents(space, proposal.parameters, most, plan.trace, held, **options)
+
+
+def _holding_kept(space, proposal):
+    """Return the space where old inducing inputs stay where they are.
+
+    Moving one discards information, with every batch anew.
+    """
+    new = np.delete(np.arange(len(proposal.parameters.Z)), proposal.kept[:, 0])
+    return space.with_group("Z", rows=new) if len(proposal.kept) else space
 
 
 def _by_adam(objective, space, proposal, plan):
