@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dense import make_parameters
+from dense import central_difference, make_parameters, make_space
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -165,6 +165,24 @@ def two_steps(alpha, delta=DELTA):
     new = parameters_of(moved, noise=0.14, length_scale=(0.9, 1.1), variance=2.0)
     bound = bound_of(second, OldPosterior.of(posterior), kept, alpha, delta)
     return posterior, second, kept, new, bound
+
+
+def check_gradient(bound, parameters, rtol=1e-5):
+    """Agrees with differences; inducing inputs that have not moved are held."""
+    space = make_space(3, np.array([0.7, 1.2]))
+    x = space.pack(parameters)
+    value, gradient = bound(parameters)
+    assert np.isfinite(value)
+    is_held = np.zeros(parameters.Z.shape, dtype=bool)
+    if bound.old is not None:
+        new, gone = bound.kept.T
+        is_held[new] = (parameters.Z[new] == bound.old.prior.Z[gone]).all(axis=1)[:, None]
+        assert is_held.any() and not is_held.all()
+    found = space.pack_gradient(gradient)
+    expected = central_difference(lambda x: bound(space.unpack(x, parameters))[0], x)
+    is_free = np.append(np.ones(len(x) - is_held.size, dtype=bool), ~is_held.ravel())
+    found, expected = found[is_free], expected[is_free]
+    assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
 
 
 # Random streams ---------------------------------------------------------------------------------

@@ -282,7 +282,9 @@ def greedy_error(K, means, n_inducing, tol=1e-8):
     stop, columns = tol * variance.max(), np.empty((n_inducing, len(K)))
     picked = []
     for k in range(n_inducing):
-        score = np.where(variance > stop, variance + np.mean(left**2, axis=1), -1.0)
+        squares = left**2  # a mean of one column takes as long as all the rest
+        off = squares[:, 0] if squares.shape[1] == 1 else squares.mean(axis=1)
+        score = np.where(variance > stop, variance + off, -1.0)
         best = int(np.argmax(score))
         if score[best] < 0.0:
             break

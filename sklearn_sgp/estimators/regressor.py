@@ -219,7 +219,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         return self.include_noise if include_noise is None else include_noise
 
     def predict_std(self, X, include_noise=None):
-        """Predict standard deviations.
+        """Predict standard deviations, of rows that are like the others (see :meth:`log_density`).
 
         Parameters
         ----------
@@ -321,7 +321,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         Where default kernels find next to no noise, a share of 1 / (n + 2) is as wide as two
         targets are apart, since n rows cannot exclude that a new one is unlike all of them. So it
-        is in ``predict_quantiles`` and ``predict_distribution``; deviations are without it.
+        is in ``predict_quantiles`` and ``predict_distribution``; deviations are without it, those
+        of ``predict_distribution`` too. A normal density of mean and deviation expects no such row.
 
         Parameters
         ----------

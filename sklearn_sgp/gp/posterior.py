@@ -274,19 +274,22 @@ class Posterior:
 
     def mean_variance(self, X):
         """Return latent means (n, t) and variances (n, q), one column for each H."""
+        return self.mean_variance_through(X)[:2]
+
+    def mean_variance_through(self, X):
+        """Return the same, and the part of the variances that comes from q(u), (n, q)."""
         A = self.prior.whitened(X)  # (m, n)
         mean = product(A, self.v_mean, trans_a=True)
         unexplained = self.prior.kernel.diag(X)
         la.column_dots(A, A, unexplained, -1.0)
         np.maximum(unexplained, 0.0, out=unexplained)  # below 0 by rounding only
-        variance = np.empty((len(X), len(self.H)))
+        variance, through_u = np.empty((len(X), len(self.H))), np.zeros((len(self.H), len(X)))
         for c, precision in enumerate(self.precisions):
             root = A if c == len(self.H) - 1 else copy_of(A)
             la.trmm(precision.L_inv, root)
-            explained = np.zeros(len(X))
-            la.column_dots(root, root, explained)
-            variance[:, c] = unexplained + explained
-        return mean, variance
+            la.column_dots(root, root, through_u[c])
+            variance[:, c] = unexplained + through_u[c]
+        return mean, variance, through_u.T
 
     def mean_covariance(self, X):
         """Return latent means (n, t) and joint covariances (n, n, q), one for each H."""
@@ -319,6 +322,10 @@ class ExactConditional:
     def mean_variance(self, X):
         return self.posterior.mean_variance(X)
 
+    def mean_variance_through(self, X):
+        """Return the same, and the part of the variances that comes from q(u)."""
+        return self.posterior.mean_variance_through(X)
+
     def mean_covariance(self, X):
         return self.posterior.mean_covariance(X)
 
@@ -332,6 +339,11 @@ class SoRConditional(ExactConditional):
         for c, root in enumerate(roots):
             la.column_dots(root, root, variance[c])
         return mean, variance.T
+
+    def mean_variance_through(self, X):
+        """Return the same, all of which comes from q(u)."""
+        mean, variance = self.mean_variance(X)
+        return mean, variance, variance
 
     def mean_covariance(self, X):
         mean, roots = self._mean_roots(X)
@@ -351,6 +363,10 @@ class FICConditional(SoRConditional):
 
     def mean_variance(self, X):
         return self.posterior.mean_variance(X)
+
+    def mean_variance_through(self, X):
+        """Return the same, and the part of the variances that comes from q(u)."""
+        return self.posterior.mean_variance_through(X)
 
     def mean_covariance(self, X):
         mean, covariance = super().mean_covariance(X)

@@ -42,6 +42,11 @@ class Parameters:
         """Return these parameters with new values for some groups."""
         return Parameters(self.expression, {**self.values, **values})
 
+    def equal(self, other):
+        """Return whether others have the same values, to the last bit."""
+        pairs = ((value, other.values.get(name)) for name, value in self.values.items())
+        return all(np.array_equal(*pair) for pair in pairs)
+
     def without(self, name):
         """Return these parameters without one group."""
         values = {key: value for key, value in self.values.items() if key != name}
@@ -134,6 +139,8 @@ class Group:
     reach : float or ndarray
         By how many units entries move where they are let move by one, see
         `ParameterSpace.within_reach`.
+    rows : ndarray of int or None
+        Rows of the value that are learned; None for all.
     """
 
     name: str
@@ -142,9 +149,11 @@ class Group:
     held: np.ndarray | tuple = ()
     shared: np.ndarray | tuple = ()
     reach: float | np.ndarray = 1.0
+    rows: np.ndarray | None = None
 
     def entries(self, value):
         """Return the entries of a value that are learned, as a vector."""
+        value = value if self.rows is None else value[self.rows]
         if len(self.shared):
             return np.delete(value, self.shared[1:])
         return np.ravel(np.delete(value, self.held, axis=1) if len(self.held) else value)
@@ -172,6 +181,10 @@ class Group:
 
     def value(self, entries, old):
         """Return a value from a vector, the rest of it as in ``old``."""
+        if self.rows is not None:
+            value, unit = old.copy(), np.broadcast_to(self.unit, old.shape)[self.rows]
+            value[self.rows] = replace(self, rows=None, unit=unit).value(entries, old[self.rows])
+            return value
         if len(self.shared):
             value, others = np.array(old), np.delete(np.arange(len(old)), self.shared[1:])
             value[others] = entries * self.unit

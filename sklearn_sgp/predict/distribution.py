@@ -67,7 +67,9 @@ class PredictiveDistribution:
         return self._moments()[1]
 
     def std(self) -> _Array:
-        """Compute the standard deviations.
+        """Compute the standard deviations, as ``predict_std`` does.
+
+        A share of rows that may be unlike all others is in probabilities, quantiles and draws only.
 
         Returns
         -------

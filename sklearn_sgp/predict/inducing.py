@@ -6,7 +6,7 @@ from .._parallel import in_chunks
 from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
-from ..gp.posterior import ExactConditional, Posterior, SoRConditional, without_own
+from ..gp.posterior import ExactConditional, Posterior, without_own
 from .base import share_left
 from .near_rows import NearRows
 
@@ -73,10 +73,9 @@ class InducingPoints:
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; with ``alpha`` a row also says of its residual."""
-        mean, variance = self.moments(rows, n_jobs)
         if self.alpha == 0.0:
-            return mean, variance
-        through_u = self.through_inducing(rows, n_jobs)
+            return self.moments(rows, n_jobs)
+        mean, variance, through_u = self._moments_through(rows, n_jobs)
         residual, noise = variance - through_u, noise_of_each(rows, self.noise_variance)
         gain = residual / (residual + noise)
         moved = mean + gain * (rows.targets - mean)
@@ -92,17 +91,16 @@ class InducingPoints:
         ``told(noise)`` returns the targets (n, t) that are left out of the moments at each row, and
         their noise, given that of the row's own factor.
         """
-        mean, variance = self.moments(rows, n_jobs)
-        through_u = self.through_inducing(rows, n_jobs)
+        mean, variance, through_u = self._moments_through(rows, n_jobs)
         own, (weight, counts) = variance - through_u, rows.weights
         noise = self.noise_variance / weight.reshape(len(rows), -1)
         noise = noise + self.alpha * own / counts[:, None]
         left, through_u = without_own(mean, through_u, *told(noise))
         return (mean, variance), (left, through_u + own)
 
-    def through_inducing(self, rows, n_jobs=None):
-        """Return the part of the variances that comes from q(u)."""
-        return in_chunks(SoRConditional(self.posterior).mean_variance, rows.X, n_jobs)[1]
+    def _moments_through(self, rows, n_jobs):
+        """Return the moments, and the part of the variances that comes from q(u)."""
+        return in_chunks(self._conditional.mean_variance_through, rows.X, n_jobs)
 
     def drawn(self, n_rows, size, rng):
         """Draw places of training rows; see `Predictor`."""

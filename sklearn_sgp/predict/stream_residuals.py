@@ -94,27 +94,18 @@ class NearResiduals:
     def _at(self, X):
         near, X = self._near(X)
         share = self.weight * self.among(near, X)
-        off, weights = self.off(near, share), powers(near, self.squared)
+        off = with_share(ratio_near(near_weights(near), self.ratios), share)
+        weights = powers(near, self.squared)
         expected = share * (weights @ self.gains)
         la.trmm_right(weights, self.root_inverse, True)
         known = (1.0 - self.own) ** 2 * np.square(weights, out=weights).sum(axis=1, keepdims=True)
         return expected, left_of(share, known) * off
 
-    def off(self, near, share):
-        """Return how far off residuals near places are, in units of their variances, (n, t).
-
-        ``near`` is as of `among`; where the share (n, 1) is 0 it is 1.
-        """
-        weights = powers(near, _SQUARED_NEAR)
-        off = weights @ self.ratios + _PRIOR * self.ratios.mean(axis=0)
-        off /= weights.sum(axis=1, keepdims=True) + _PRIOR
-        return 1.0 + share * (2.0 - share) * (off - 1.0)
-
     def _near(self, X):
         X = np.ascontiguousarray(X, dtype=np.float64)
         return correlations(self.kernel, X, self.X), X
 
-    def among(self, near, X):
+    def among(self, near, X, left_out=None):
         """Return how far places are near rows, and among them, (n_places, 1), in [0, 1].
 
         Parameters
@@ -122,19 +113,29 @@ class NearResiduals:
         near : ndarray of shape (n_places, n)
             Correlations, 0 for rows that are left out.
         X : ndarray of shape (n_places, d)
+        left_out : ndarray of int, shape (n_places,), or None
+            A row of each place, without which the same is returned, too: (2, n_places, 1).
         """
-        share = np.minimum(near.max(axis=1) / self.reach, 1.0)
+        nearest, own = near.max(axis=1), (np.arange(len(near)), left_out)
+        if left_out is not None:
+            fewer = near.copy()
+            fewer[own] = 0.0
+            nearest = np.stack([nearest, fewer.max(axis=1)])
+        share = np.minimum(nearest / self.reach, 1.0)
         for place, row in zip(X.T, self.X.T, strict=True):
             away = row - place[:, None]
             away *= near
-            balance = away.sum(axis=1)
+            balance, gone = away.sum(axis=1), 0.0 if left_out is None else away[own]
             total = np.abs(away, out=away).sum(axis=1)
+            if left_out is not None:
+                balance = np.stack([balance, balance - gone])
+                total = np.stack([total, total - np.abs(gone)])
             less, more = total - np.abs(balance), total + np.abs(balance)
             sided = np.divide(less, more, out=np.zeros_like(less), where=more > 0.0)
             if np.ptp(row) == 0.0:
-                sided[place == row[0]] = _SIDED  # no side has any
+                sided[..., place == row[0]] = _SIDED  # no side has any
             share *= np.clip(sided / _SIDED, 0.0, 1.0)
-        return share[:, None]
+        return share[..., None]
 
 
 def root_inverse(near, squared, own):
@@ -148,6 +149,23 @@ def root_inverse(near, squared, own):
     K = (1.0 - own) * powers(near, squared)
     np.fill_diagonal(K, 1.0)
     return triangular_inverse(cholesky(K, overwrite=True))
+
+
+def near_weights(near):
+    """Return what rows count in how far off residuals near places are, (n_places, n)."""
+    return powers(near, _SQUARED_NEAR)
+
+
+def ratio_near(weights, ratios):
+    """Return how far off residuals near places are, in units of their variances, (n_places, t)."""
+    off = weights @ ratios + _PRIOR * ratios.mean(axis=0)
+    off /= weights.sum(axis=1, keepdims=True) + _PRIOR
+    return off
+
+
+def with_share(off, share):
+    """Return factors of variances where a share is added of what is so far off."""
+    return 1.0 + share * (2.0 - share) * (off - 1.0)
 
 
 def left_of(share, known):

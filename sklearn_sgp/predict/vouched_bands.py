@@ -131,25 +131,39 @@ class NearSample:
             Of bands that are the same everywhere.
         """
         weights = self.correlations(X)
-        nearness, weights = self.nearness(weights), powers(weights, 2 * self.power)
-        return self.narrowed_by(weights, nearness, variance, narrowed(variance, share, usual))
+        nearness, sums = self.nearness(weights), self.sums(powers(weights, 2 * self.power))
+        return self.narrowed_by(sums, nearness, variance, narrowed(variance, share, usual))
 
-    def narrowed_by(self, weights, nearness, variance, same):
-        """Return the same where rows of the sample count by some weights, (n_places, n).
+    def sums(self, weights):
+        """Return what rows of the sample tell of all, and where they count by some weights.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_places, n)
+
+        Returns
+        -------
+        of_all, near : ndarray of shape (3 t,), (n_places, 3 t)
+            Numbers of targets, and sums of squares in units of variances, and of variances.
+        """
+        seen = np.isfinite(self.squares)
+        ratio = np.where(seen, self.squares / self.variance, 0.0)
+        every = np.hstack([seen, ratio, np.where(seen, self.variance, 0.0)])
+        return every.sum(axis=0), weights @ every
+
+    def narrowed_by(self, sums, nearness, variance, same):
+        """Return the same where rows of the sample tell some `sums`.
 
         As far as places are not near any row, (n_places, 1), none is less than where bands are the
         same everywhere.
         """
-        here = narrowed(variance, *self._means(weights))
+        here = narrowed(variance, *self._means(*sums))
         return here + (1.0 - nearness) * np.maximum(same - here, 0.0)
 
-    def _means(self, weights):
-        """Return the share and what is usual where rows count by weights, each (n_places, t)."""
-        seen = np.isfinite(self.squares)
-        ratio = np.where(seen, self.squares / self.variance, 0.0)
-        sums = np.hstack([seen, ratio, np.where(seen, self.variance, 0.0)])
-        n, *of_all = np.split(sums.sum(axis=0), 3)
-        count, *near = np.split(weights @ sums, 3, axis=1)
+    def _means(self, of_all, near):
+        """Return the share and what is usual where rows tell `sums`, each (n_places, t)."""
+        n, *of_all = np.split(of_all, 3)
+        count, *near = np.split(near, 3, axis=1)
         share, usual = (
             (self.prior * total / np.maximum(n, 1.0) + own) / (self.prior + count)
             for total, own in zip(of_all, near, strict=True)

@@ -137,6 +137,22 @@ def test_one_group_can_be_changed():
     assert same.groups == space.groups and not same.learns("warp")
 
 
+@pytest.mark.parametrize("columns", [(), [0]])
+def test_rows_that_are_not_learned_stay(columns):
+    """Of values, gradients and bounds the vector has the others alone, columns held or not."""
+    space = space_of(["theta", "Z"]).with_group("Z", rows=np.array([0, 2]), held=columns)
+    x, free = space.pack(START), slice(len(columns), None)
+    part = VALUES["Z"][[0, 2]] / [0.5, 20.0]
+    assert_array_equal(x[2:], part[:, free].ravel())
+    assert space.bounds(START).shape == (len(x), 2)
+    moved = VALUES["Z"].copy()
+    moved[[0, 2], free] += np.array([0.5, 20.0])[free]
+    assert_allclose(space.unpack(x + 1.0, START).Z, moved)
+    gradient = Gradient(theta=np.ones(2), Z=np.arange(6.0).reshape(3, 2))
+    expected = np.array([[0.0, 1.0], [4.0, 5.0]]) * [0.5, 20.0]
+    assert_array_equal(space.pack_gradient(gradient)[2:], expected[:, free].ravel())
+
+
 def test_values_can_be_replaced_by_name():
     """with_values changes the groups that are named, the others are the same objects."""
     moved = START.with_values(log_noise=1.0, warp=np.zeros((2, 2)))

@@ -14,7 +14,7 @@ from ...data.distinct import same_places
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...predict.stream_residuals import NearResiduals
-from ...predict.vouched_bands import NearSample, correlations, narrowed
+from ...predict.vouched_bands import NearSample, correlations, narrowed, powers
 from .bands import vouched_share
 from .place_gains import is_gain, log_density, squares_of
 from .place_residuals import LeftOutRows, best_process, weighed
@@ -256,18 +256,17 @@ def _near(near, off, same, weights, tells, known):
     """
     if not tells:
         return None, same
-    variance, squares, best = near.variance, near.squares, None
+    variance, squares, best, most = near.variance, near.squares, None, -np.inf
     nearness = near.nearness(weights)
-    for power in _TIMES_SQUARED_TWICE:
-        for prior in _PRIORS:
-            if known is not None and (known.power, known.prior) != (power, prior):
-                continue
+    for power in _TIMES_SQUARED_TWICE if known is None else [known.power]:
+        sums = near.sums(powers(weights, 2 * power))
+        for prior in _PRIORS if known is None else [known.prior]:
             one = replace(near, power=power, prior=prior)
-            band = one.narrowed_by(weights, nearness, variance, same)
+            band = one.narrowed_by(sums, nearness, variance, same)
             value = log_density(squares, band)
-            if best is None or np.nanmean(value) > np.nanmean(best[0]):
-                best = value, one, band
-        weights = np.square(np.square(weights))
+            mean = np.nanmean(value)
+            if best is None or mean > most:
+                best, most = (value, one, band), mean
     has_gain = is_gain(best[0] - log_density(squares, same))
     return best[1:] if has_gain else (None, same)
 
@@ -287,7 +286,8 @@ def _of_residuals(rows, fitted, left_out, variance, n_jobs):
         or len(known) < _LEAST_TOLD * len(rows)
     ):
         return None
-    X, weights = near.X[known], weights[np.ix_(known, known)]
+    X = near.X[known]
+    weights = weights if len(known) == len(rows) else weights[np.ix_(known, known)]
     residuals = rows.targets[known] - fitted.predictor.mean(Inputs(X), n_jobs)
     if (residuals**2 / fitted.start.units.variance).mean() < _LACKING**2:
         return None

@@ -7,7 +7,7 @@ batches may change (docs/theory.md, eqs. 81 and 82).
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ...factors.gradients import BlockGradient, GradientSums, noise_gradient, pull_back
+from ...factors.gradients import BlockGradient, GradientSums, noise_gradient
 from ...factors.multi_output import (
     OutputScalars,
     output_sums,
@@ -104,7 +104,6 @@ def _past_gradient(q, projection, factors, base, with_inputs):
         mixing[p] += q.v_mean.T @ base.h[:, p]
         A_part, K_part = factor.projection.cotangents(in_W, in_loss)
         value, in_A, in_K = value + one, in_A + A_part, in_K + K_part
-    total = BlockGradient(value, in_A, in_K, 0.0)
-    sums = pull_back(projection.prior, projection.old.Z, projection.A, total, with_inputs)
+    sums = projection.pull_back(BlockGradient(value, in_A, in_K, 0.0), with_inputs)
     sums.others["mixing"] = mixing
     return sums

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from ..._core import _linalg as la
-from ..._linalg import pivoted_cholesky, product, sandwich
-from ...factors.gradients import BlockGradient, pull_back
+from ..._linalg import pivoted_cholesky, product
+from ...factors.gradients import BlockGradient, GradientSums, pull_back
 from ...gp.posterior import Posterior
 from .signed_roots import SignedRoot
 
@@ -71,24 +71,43 @@ class Projection:
         Of the old ones, at the old kernel.
     kept : ndarray of int, shape (n_kept, 2)
         Pairs (new, old) of inducing inputs that are the same variable, moved or not.
+
+    Attributes
+    ----------
+    A : ndarray of shape (m, m_old)
+        inv(L) K(Z, Z_old).
+    held, stay : ndarray of int, shape (n_fixed,)
+        Of the pairs, those that have not moved.
+    rest : ndarray of int
+        Old ones besides these.
+    loses : bool
+        Whether b leaves something of a unexplained.
     """
 
     def __init__(self, prior, old, kept):
         self.prior, self.old = prior, old
         self.same = prior is old
-        self.moved = np.zeros(len(old.Z), dtype=bool)
-        if self.same:
-            self.A = np.ascontiguousarray(prior.L.T)
-            return
         Z, Z_old, new, gone = prior.Z, old.Z, kept[:, 0], kept[:, 1]
-        self.A = prior.kernel.block(Z, Z_old)
-        self.A[new, gone] += prior.delta
-        la.trmm(prior.L_inv, self.A)
         # what has not moved is known exactly
         fixed = (Z[new] == Z_old[gone]).all(axis=1)
-        self.A[:, gone[fixed]] = prior.L.T[:, new[fixed]]
-        self.moved[:] = True
-        self.moved[gone[fixed]] = False
+        self.held, self.stay = new[fixed], gone[fixed]
+        stays = np.zeros(len(Z_old), dtype=bool)
+        stays[self.stay] = True
+        self.rest = np.flatnonzero(~stays)
+        self.loses = not self.same and len(self.rest) > 0
+        self.Z_rest = np.ascontiguousarray(Z_old[self.rest])
+        if self.same:
+            self.A = np.ascontiguousarray(prior.L.T)
+            self.A_rest = np.ascontiguousarray(self.A[:, self.rest])
+            return
+        self.A_rest = np.empty((len(Z), 0))
+        if self.loses:
+            self.A_rest = prior.kernel.block(Z, self.Z_rest)
+            self.A_rest[new[~fixed], np.searchsorted(self.rest, gone[~fixed])] += prior.delta
+            la.trmm(prior.L_inv, self.A_rest)
+        self.A = np.empty((len(Z), len(Z_old)))
+        self.A[:, self.stay] = prior.L.T[:, self.held]
+        self.A[:, self.rest] = self.A_rest
 
     @cached_property
     def W(self):
@@ -102,16 +121,15 @@ class Projection:
     @cached_property
     def loss_root(self):
         """F of V = F F^T in old whitened coordinates: rounding cannot make V indefinite."""
-        moved = self.moved
-        if not moved.any():
-            return np.zeros((len(moved), 1))
-        A = np.ascontiguousarray(self.A[:, moved])
-        part = self.prior.kernel.gram(np.ascontiguousarray(self.old.Z[moved]))
+        A, m_old = self.A_rest, len(self.old.Z)
+        if not self.loses:
+            return np.zeros((m_old, 1))
+        part = self.prior.kernel.gram(self.Z_rest)
         part.flat[:: len(part) + 1] += self.prior.delta
         la.gemm(A, A, part, True, False, -1.0, 1.0)
-        F = np.zeros((len(moved), len(part)))
+        F = np.zeros((m_old, len(part)))
         L, order = pivoted_cholesky(part)
-        F[np.flatnonzero(moved)[order], : L.shape[1]] = L
+        F[self.rest[order], : L.shape[1]] = L
         la.trmm(self.old.L_inv, F)
         return F
 
@@ -123,13 +141,32 @@ class Projection:
     def cotangents(self, in_W, in_loss):
         """Return cotangents of A and K(Z_old, Z_old) from those of W, overwritten, and of V.
 
-        ``in_loss`` is symmetric.
+        The latter is that at the inducing inputs that do not stay; ``in_loss`` is symmetric.
         """
-        K = sandwich(self.old.L_inv, in_loss, trans=True)
-        la.symmetrize(K)
         la.trmm_right(in_W, self.old.L_inv, False)
-        la.gemm(self.A, K, in_W, False, False, -2.0, 1.0)
+        if not self.loses:
+            return in_W, np.zeros((len(self.rest),) * 2)
+        L_inv = np.ascontiguousarray(self.old.L_inv[:, self.rest])
+        K = product(product(L_inv, in_loss, trans_a=True), L_inv)
+        la.symmetrize(K)
+        in_W[:, self.rest] -= 2.0 * product(self.A_rest, K)
         return in_W, K
+
+    def pull_back(self, gradient, with_inputs):
+        """Carry cotangents to kernel and inducing inputs, as `factors.gradients.pull_back`.
+
+        Columns of A that stay are rows of L. Their inducing inputs are to be held: what is returned
+        for them is not all of their gradient.
+        """
+        prior, through_L = self.prior, product(self.A, gradient.A, trans_b=True)
+        if not len(self.rest):
+            theta = np.zeros_like(prior.kernel.theta)
+            return GradientSums(gradient.value, theta, 0.0, 0.0, -through_L)
+        A = np.ascontiguousarray(gradient.A[:, self.rest])
+        la.gemm(self.A_rest, A, through_L, False, True, -1.0, 1.0)
+        sums = pull_back(prior, self.Z_rest, self.A_rest, gradient._replace(A=A), with_inputs)
+        la.axpy(-1.0, through_L, sums.AAt)
+        return sums
 
 
 class OutputProjection:
@@ -141,7 +178,7 @@ class OutputProjection:
 
     def __init__(self, projection, variance):
         self.one, self.variance = projection, variance
-        self.same, self.W = projection.same, projection.W
+        self.same, self.loses, self.W = projection.same, projection.loses, projection.W
 
     @cached_property
     def loss_root(self):
@@ -167,6 +204,7 @@ class OldPosteriorFactor:
         self.projection, self.alpha = projection, alpha
         self.old_H, self.old_h = old.information(c)
         self._old, self._c = old, c
+        self._is_whole = alpha == 0.0 or not projection.loses
 
     @cached_property
     def _inner(self):
@@ -177,7 +215,7 @@ class OldPosteriorFactor:
     @cached_property
     def H(self):
         """(I + alpha H V)^-1 H."""
-        return self.old_H if self.alpha == 0.0 else self._inner.information()
+        return self.old_H if self._is_whole else self._inner.information()
 
     @cached_property
     def _WH(self):
@@ -186,11 +224,13 @@ class OldPosteriorFactor:
     @cached_property
     def h(self):
         """(I + alpha H V)^-1 h, as R^T inv(G) S g: h less what it loses would cancel."""
-        return self.old_h if self.alpha == 0.0 else self._inner.shift()
+        return self.old_h if self._is_whole else self._inner.shift()
 
     @cached_property
     def constant(self):
         """The loss of the factor to V."""
+        if not self.projection.loses:
+            return 0.0
         t, F = self.old_h.shape[1], self.projection.loss_root
         if self.alpha == 0.0:
             return -0.5 * t * la.dot(self.old_H, self.projection.loss)
@@ -248,5 +288,4 @@ def old_posterior_gradient(projection, factors, q, with_inputs=True):
         for factor, (precision, own) in zip(factors, q.by_precision, strict=True)
     ]
     value, A, K_XX = (sum(some) for some in list(zip(*parts, strict=True))[:3])
-    total = BlockGradient(value, A, K_XX, 0.0)
-    return pull_back(projection.prior, projection.old.Z, projection.A, total, with_inputs)
+    return projection.pull_back(BlockGradient(value, A, K_XX, 0.0), with_inputs)

@@ -88,9 +88,13 @@ class ConjugateOnlineBound(OnlineBound):
         super().__init__(*args, **options)
         self.model = Model("diagonal", alpha)
         self.chunks = list(self.rows.chunks(CHUNK))
+        self._last = None, None, None  # parameters, and what was found there
 
     def posterior(self, parameters):
         """Find the optimal q(u) and the bound."""
+        last, *found = self._last
+        if last is not None and last.equal(parameters):
+            return tuple(found)
         prior, s2 = self.prior(parameters), parameters.noise_variance
         return self._with_old(*block_sums(prior, self._pieces(prior), s2, self.model))[:2]
 
@@ -115,6 +119,7 @@ class ConjugateOnlineBound(OnlineBound):
         pieces = self._pieces(prior)
         of_rows = block_sums(prior, pieces, s2, self.model)
         q, value, projection, factors = self._with_old(*of_rows)
+        self._last = parameters, q, value
         sums = block_gradient_sums(q, pieces, s2, self.model, with_inputs=self.with_inputs)
         return value, self._gradient(sums, projection, factors, q)
 

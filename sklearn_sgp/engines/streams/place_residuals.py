@@ -9,8 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
+from ..._core import _linalg as la
 from ..._linalg import NotPositiveDefiniteError
-from ...predict.stream_residuals import NearResiduals, left_of, root_inverse
+from ...predict.stream_residuals import (
+    NearResiduals,
+    left_of,
+    near_weights,
+    ratio_near,
+    root_inverse,
+    with_share,
+)
 from .place_gains import is_gain, log_density, squares_of
 
 # How often the kernel's correlation is squared at most, and the share of a residual's variance that
@@ -58,10 +66,13 @@ class LeftOutRows:
 
     @cached_property
     def among(self):
-        """Shares of each that is among the others, and those without the nearest, (n, 1) each."""
-        process, fewer = self.process(0, 0.0), self.near.copy()
-        fewer[np.arange(len(self.X)), self.nearest] = 0.0
-        return process.among(self.near, self.X), process.among(fewer, self.X)
+        """Shares of each that is among the others, and those without the nearest, (2, n, 1)."""
+        return self.process(0, 0.0).among(self.near, self.X, self.nearest)
+
+    @cached_property
+    def weights(self):
+        """The shares of the others in how far off residuals are, (n, n)."""
+        return near_weights(self.near)
 
     def expected(self, own, pair, gains):
         """Yield what is expected of each, and explained, without itself, and its nearest as well.
@@ -106,7 +117,7 @@ def best_process(rows, known=None):
     def value(place):
         if place not in tried:
             found = _left_out_residuals(rows, place[0], _OWN[place[1]])
-            tried[place] = -np.inf if found is None else _value(rows, found[1], 1.0)
+            tried[place] = -np.inf if found is None else _value(rows.judged(found[1], 1.0))
         return tried[place]
 
     while place != before:
@@ -127,10 +138,13 @@ def _climbed(value, place, step):
         place = best
 
 
-def _value(rows, found, weight):
-    """Return the log density of left-out residuals, nats a row, where bands have any factor."""
+def _value(told):
+    """Return the log density of left-out residuals, nats a row, where bands have any factor.
+
+    ``told`` is as of `LeftOutRows.judged`.
+    """
     value = 0.0
-    for off, variance in rows.judged(found, weight):
+    for off, variance in told:
         ratio = off / variance
         value -= 0.25 * (np.log(variance) + np.log(ratio.mean(axis=0))).mean()
     return value
@@ -145,8 +159,10 @@ def _left_out_residuals(rows, squared, own):
         root = root_inverse(rows.near, squared, own)
     except NotPositiveDefiniteError:
         return None
-    precision = (root**2).sum(axis=0), (root * root[:, rows.nearest]).sum(axis=0)
-    return root, list(rows.expected(*precision, root.T @ (root @ rows.residuals)))
+    own, pair = np.zeros((2, len(root)))
+    la.column_dots(root, root, own)
+    la.column_dots(root, np.ascontiguousarray(root[:, rows.nearest]), pair)
+    return root, list(rows.expected(own, pair, root.T @ (root @ rows.residuals)))
 
 
 def weighed(process, rows):
@@ -161,20 +177,23 @@ def weighed(process, rows):
     if known is None:
         return None
     (root, found), n = known, len(rows.X)
-    best = _value(rows, found, 0.0), None
+    best = _value(rows.judged(found, 0.0)), None
     squares = squares_of(rows.left)
     before = log_density(squares, rows.variance)
     for rest in np.geomspace(1.0 / (n + 2.0), 1.0, _N_SHARES, endpoint=False):
         weight, told = float(1.0 - rest), list(rows.judged(found, 1.0 - rest))
-        one = replace(process, weight=weight, ratios=told[0][0] / told[0][1])  # of single rows
+        value = _value(told) + np.log(rest * weight) / n
+        if not value > best[0]:
+            continue
+        ratios = told[0][0] / told[0][1]  # of single rows
+        off_near = ratio_near(rows.weights, ratios)
         gains = [
-            log_density(off, variance * one.off(rows.near, weight * among)) - before
+            log_density(off, variance * with_share(off_near, weight * among)) - before
             for among, (off, variance) in zip(rows.among, told, strict=True)
         ]
         gains += [0.5 * np.log(squares / off).ravel() for off, _ in told]
-        value = _value(rows, found, weight) + np.log(rest * weight) / n
-        if value > best[0] and all(map(is_gain, gains)):
-            best = value, one
+        if all(map(is_gain, gains)):
+            best = value, replace(process, weight=weight, ratios=ratios)
     if best[1] is not None:
         best[1].__dict__["root_inverse"] = root
     return best[1]

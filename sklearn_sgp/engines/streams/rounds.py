@@ -253,12 +253,13 @@ def _optimized(proposal, rows, old, plan, space):
     is_mixed = proposal.parameters.mixes_outputs
     if old is None and not is_mixed and contains_rows(proposal.parameters.Z, rows):
         space = space.without("Z")
+    space = _holding_kept(space, proposal)
     if not plan.learns or not len(space.pack(proposal.parameters)):
         return updated(proposal, rows, old, plan), 0
     bound = plan.bound(rows, old, proposal)
     objective = plan.waiting.beside(bound)
     if settings.optimizer == "adam":
-        parameters, n_iter = _by_adam(bound, objective, space, proposal, plan)
+        parameters, n_iter = _by_adam(objective, space, proposal, plan)
     else:
         exact = isinstance(bound, ExactBound)
         runs = _runs(space, proposal, rows, plan, exact)
@@ -271,7 +272,7 @@ def _optimized(proposal, rows, old, plan, space):
                 plateau=settings.plateau(rows.total_weight, exact=exact),
                 trace=plan.trace,
                 seconds=plan.trace.clock.left(),
-                changed=lambda gradient: runs.moves(_held(bound, proposal, gradient)),
+                changed=runs.moves,
                 **lbfgs_memory(exact),
             )
             runs.add(*found, objective)
@@ -291,22 +292,20 @@ def _runs(space, proposal, rows, plan, exact):
     return Ascents(space, proposal.parameters, most, plan.trace, held, **options)
 
 
-def _held(bound, proposal, gradient):
-    """Return the gradient that leaves old inducing inputs where they are.
+def _holding_kept(space, proposal):
+    """Return the space where old inducing inputs stay where they are.
 
     Moving one discards information, with every batch anew.
     """
-    if bound.with_inputs and len(proposal.kept):
-        gradient["Z"][proposal.kept[:, 0]] = 0.0
-    return gradient
+    new = np.delete(np.arange(len(proposal.parameters.Z)), proposal.kept[:, 0])
+    return space.with_group("Z", rows=new) if len(proposal.kept) else space
 
 
-def _by_adam(bound, objective, space, proposal, plan):
+def _by_adam(objective, space, proposal, plan):
     parameters, settings = proposal.parameters, plan.settings
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
     for _ in range(settings.max_iter):
         value, gradient = objective(parameters)
-        gradient = _held(bound, proposal, gradient)
         moved = adam_step(adam, space, parameters, gradient, proposal.prior.delta)
         if moved is not None:
             parameters = moved[0]

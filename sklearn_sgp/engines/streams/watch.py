@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from ...data.targets import read_only_copy
 from ...data.winsorize import MAD
@@ -246,7 +246,8 @@ class Usual:
         mean, freedom = self.mean, _PRIOR_BATCHES + self.count
         about = np.maximum(self.squares - (1.0 + self.count) * mean**2, 0.0)
         scale = np.sqrt((_PRIOR_BATCHES * self.scatter**2 + about) / freedom)
-        return np.log(2.0) + student.logsf(np.abs(value - mean) / scale, freedom)
+        with np.errstate(divide="ignore"):  # -inf
+            return np.log(2.0) + np.log(stdtr(freedom, -np.abs(value - mean) / scale))
 
     def joined(self, value):
         """Add those of a batch."""

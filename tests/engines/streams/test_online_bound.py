@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from dense import central_difference, exact_gp, log_normal, make_space
+from dense import exact_gp, log_normal
 from numpy.testing import assert_allclose
 from stream_helpers import (
     ALPHAS,
     DELTA,
     NOISE,
     bound_of,
+    check_gradient,
     kernel_of,
     parameters_of,
     rows_of,
@@ -22,9 +23,6 @@ from sklearn_sgp.engines.streams.inducing import NO_PAIRS, identity_pairs
 from sklearn_sgp.engines.streams.old_posterior import OldPosterior
 from sklearn_sgp.engines.streams.online_bound import SiteOnlineBound
 from sklearn_sgp.likelihoods import Gaussian, Poisson, Probit, StudentT
-
-SPACE = make_space(3, np.array([0.7, 1.2]))
-
 
 # Posterior and value
 
@@ -168,15 +166,6 @@ def test_gaussian_noise_by_sites_is_the_collapsed_bound(t):
 
 
 # Gradients
-
-
-def check_gradient(bound, parameters, rtol=1e-5):
-    x = SPACE.pack(parameters)
-    value, gradient = bound(parameters)
-    assert np.isfinite(value)
-    found = SPACE.pack_gradient(gradient)
-    expected = central_difference(lambda x: bound(SPACE.unpack(x, parameters))[0], x)
-    assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
