@@ -20,6 +20,7 @@ from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
+from .class_turns import Turns
 from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
@@ -78,6 +79,8 @@ class InitialRows:
         Whether it wanders.
     before : Fitted or None
         The stream before a batch spoke for a level that wanders, or for none.
+    turns : Turns or None
+        Of labels that have come class after class so far.
     """
 
     rows: Rows
@@ -88,16 +91,20 @@ class InitialRows:
     theta: np.ndarray | None = None
     level: Level = UNKNOWN_LEVEL
     before: Fitted | None = None
+    turns: Turns | None = None
 
     @classmethod
-    def of(cls, inputs, y, weight, previous, earlier=None):
+    def of(cls, inputs, y, weight, previous, earlier=None, turns=None):
         """Return the rows of a batch, after those of earlier ones."""
         *parts, offset = drop_zero_weight(inputs.X, y, weight, inputs.offset)
         rows = Rows(*parts, 0.0, 1.0, offset=offset)
         if earlier is None:
-            return cls(rows, previous)
-        level = earlier.level.beyond(earlier.rows.X, rows.X)
-        return replace(earlier, rows=earlier.rows.joined(rows), are_joined=True, level=level)
+            return cls(rows, previous, turns=turns)
+        level, turns = earlier.level.beyond(earlier.rows.X, rows.X), earlier.turns
+        if turns is not None:
+            turns = turns.after(earlier.rows.y, rows.y)
+        joined = earlier.rows.joined(rows)
+        return replace(earlier, rows=joined, are_joined=True, level=level, turns=turns)
 
     def judged(self, earlier, fitted, batch, n_jobs):
         """Return these as a batch speaks for a level that wanders, or for none.
@@ -120,8 +127,9 @@ class InitialRows:
         level, before = self.level, self.before
         if before is not None and fitted.start.kernel is before.start.kernel:
             level = level.refused()
-        counts = {"n_begun": len(self.rows), "least": least}
-        return replace(self.copied(), level=level, before=None, **counts)
+        turns = None if self.turns is None else self.turns.begun(self.rows)
+        counts = {"n_begun": len(self.rows), "least": least, "turns": turns}
+        return replace(self.copied(), level=level, before=None, **counts).kept()
 
     @property
     def is_short(self):
@@ -136,7 +144,25 @@ class InitialRows:
     @property
     def has_doubled(self):
         """True if a stream is to begin anew with them."""
+        if self.turns is not None:
+            return self.turns.is_due(self.rows)
         return len(self.rows) >= 2 * self.n_begun
+
+    def kept(self):
+        """Return these with no more rows than are kept of classes that come one after another."""
+        if self.turns is None:
+            return self
+        turns, rows = self.turns.thinned(self.rows)
+        return replace(self, rows=rows, turns=turns).copied()
+
+    @property
+    def n_gone(self):
+        """Number of rows before that are kept no longer."""
+        return 0 if self.turns is None else self.turns.n_gone
+
+    def to_learn_from(self, rows):
+        """Return rows of these that count once each, where some stand for others as well."""
+        return rows.with_weight(np.minimum(rows.weights[0], 1.0)) if self.n_gone else rows
 
     def worth_keeping(self, earlier, has_signal, of_classes=False):
         """Return a copy; None where they will not begin a stream any more.
@@ -312,8 +338,9 @@ class Stream:
         n_rows, learns = len(self.initial.rows), problem.settings.optimizer is not None
         least = _least_rows(problem)
         is_short = learns and n_rows < least
-        rows, weight = problem.rows, problem.rows.total_weight
-        rows = rows if learns else replace(rows, grid=0.0)
+        every, weight = problem.rows, problem.rows.total_weight
+        every = every if learns else replace(every, grid=0.0)
+        rows = self.initial.to_learn_from(every)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
         posed = _of_so_many(_humble(problem), n_rows) if learns else problem
         if n_distinct(problem.rows) < least:  # as many as a line has numbers are on one
@@ -321,16 +348,17 @@ class Stream:
         posed = _with_categories_alike(posed, weight)
         plan = self._plan(posed, 0, has_signal, 0.0)
         plan = replace(plan, earlier_theta=self.initial.theta, before=self.initial.before)
-        fitted, ones = first_batch(rows, plan)
+        fitted, ones = first_batch(rows, plan, every)
         if plan.restarts:
-            has_signal = sees_signal(fitted, rows, weight)
+            has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
-        is_kept = is_short or (self._may_keep(problem) and n_rows <= room)
+        is_in_turn = learns and self.samples_rows and self.initial.turns is not None
+        is_kept = is_short or is_in_turn or (self._may_keep(problem) and n_rows <= room)
         state = StreamState(
             weight,
-            plan.learns * weight,
+            plan.learns * rows.total_weight,
             has_signal,
-            n_rows,
+            n_rows + self.initial.n_gone,
             self.initial.begun(fitted, least) if is_kept else None,
             RunningMoments.of(rows.y, rows.observations) if self.follows_units else None,
             ones,
