@@ -21,7 +21,7 @@ SMALLEST = 1e-146  # of scales: squares of smaller ones lose digits, or are zero
 LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 # Slopes along a column that varies by 1e-300 are 1e300 times as many nats. Of 60 rows of weight 1
 # none was beyond 1e308 there, but with columns of 1e-303, and with weights of 1e8.
-_LEAST_RANGE = 1e-302
+_LEAST_EXTENT = 1e-302
 ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 # Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
@@ -208,7 +208,7 @@ def check_spread(X, weight):
     if not len(X):
         return
     total = float(len(X) if weight is None else weight.sum())
-    least, spread = _LEAST_RANGE * max(total, 1.0), X.max(axis=0) - X.min(axis=0)
+    least, spread = _LEAST_EXTENT * max(total, 1.0), X.max(axis=0) - X.min(axis=0)
     small = np.flatnonzero((spread > 0.0) & (spread < least))
     if len(small):
         column = int(small[0])

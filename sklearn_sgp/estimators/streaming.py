@@ -187,7 +187,9 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     if of_classes and initial.turns is not None and engine.samples_rows:
         return initial
     if of_classes:
-        return initial.worth_keeping(earlier, before.state.has_signal, of_classes)
+        may_stay = engine.may_keep(before.start, settings_of(estimator))
+        has_signal = before.state.has_signal
+        return initial.worth_keeping(earlier, has_signal, of_classes) if may_stay else None
     if engine.follows_level:
         initial = initial.judged(earlier, before, rows, estimator.n_jobs)
     else:

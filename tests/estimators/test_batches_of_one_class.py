@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
@@ -66,18 +65,17 @@ def sorted_and_not(X, y, size, classes, **options):
         yield model
 
 
-@pytest.mark.parametrize("kernel", [None, ConstantKernel() * RBF(0.1)])
-@pytest.mark.parametrize("size", [slow(50), 100])
-def test_a_stream_that_is_sorted_by_class(size, kernel):
-    """Kernel and inducing inputs stayed as they start: .63 of four classes, .86 of shuffled."""
-    X, y = data(400)
-    order = np.random.default_rng(1).permutation(400)
+@pytest.mark.parametrize("kernel", [None, ConstantKernel() * RBF(10.0)])
+def test_a_stream_that_is_sorted_by_class(kernel):
+    """Kernel and inducing inputs stayed as they start: .70 and .75 of four classes, not .85."""
+    X, y = data(900)
+    order = np.random.default_rng(1).permutation(900)
     T, labels = data(1000, seed=2)
     options = {"kernel": kernel, "n_inducing": 30, "max_iter": 10}
-    by_class, shuffled = sorted_and_not(X[order], y[order], size, NAMES[:4], **options)
+    by_class, shuffled = sorted_and_not(X[order], y[order], 90, NAMES[:4], **options)
     assert by_class.score(T, labels) > shuffled.score(T, labels) - 0.05
     gap = shuffled.log_density(T, labels).mean() - by_class.log_density(T, labels).mean()
-    assert gap < 0.1
+    assert gap < (0.05 if kernel is None else 0.3)  # kernels that start far away take iterations
 
 
 def test_many_rows_of_each_class_are_thinned(rng):

@@ -87,6 +87,7 @@ def test_columns_whose_slopes_are_not_finite(make, unit, weight):
         made(make, max_iter=10).fit(unit * X[:60], targets[:60], weight)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
 @pytest.mark.parametrize("make", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_columns_whose_slopes_are_not_finite_in_later_batches(make):
     """Weights of later rows may be larger; the stream goes on as it was."""

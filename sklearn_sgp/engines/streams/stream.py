@@ -253,7 +253,9 @@ class StreamState:
     def with_band_share(self):
         """Return the same with bands as what is known of them says."""
         narrow, (inside, beyond) = self.bands.share(self.watch.told), self.watch.misses.factors
-        share, established = np.where(narrow < 1.0, narrow, inside), self.is_established
+        wide, established = self.bands.widening, self.is_established
+        share, beyond = np.where(narrow < 1.0, narrow, inside), np.maximum(beyond, wide)
+        share = np.where(wide > 1.0, np.maximum(share, wide), share)
         share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
         return replace(self, band_share=(share, self.bands.usual, beyond))
 
@@ -352,8 +354,9 @@ class Stream:
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
-        is_in_turn = learns and self.samples_rows and self.initial.turns is not None
-        is_kept = is_short or is_in_turn or (self._may_keep(problem) and n_rows <= room)
+        stays = learns and self.samples_rows and self.initial.turns is not None
+        stays = stays or (self.may_keep(problem.start, problem.settings) and n_rows <= room)
+        is_kept = is_short or stays
         state = StreamState(
             weight,
             plan.learns * rows.total_weight,
@@ -461,14 +464,18 @@ class Stream:
         return is_plain and learns and fitted.start.space.learns("log_noise")
 
     def _bands(self, bands, fitted, problem):
-        """Return `Bands` with the rows of a batch that was learned from."""
-        n_jobs = problem.settings.n_jobs
-        return bands.joined(fitted, problem.rows, self.alpha_divergence, n_jobs)
+        """Return `Bands` with the rows of a batch that was learned from.
 
-    def _may_keep(self, problem):
+        Of all rows where these are known, and some came several times, maybe in several batches.
+        """
+        rows, n_jobs = problem.rows, problem.settings.n_jobs
+        if self.known is not None and (self.known.rows.weights[1] > 1.0).any():
+            bands, rows = NO_BANDS, self.known.rows
+        return bands.joined(fitted, rows, self.alpha_divergence, n_jobs)
+
+    def may_keep(self, start, settings):
         """Return whether rows are kept to begin with more, though they are enough to go on."""
-        start = problem.start
-        learns = problem.settings.optimizer is not None
+        learns = settings.optimizer is not None
         has_features = start.parameters.has_features  # which wait for many rows anyway
         likelihood = start.likelihood
         is_known = likelihood.conjugate or begins_with_regressions(likelihood)
