@@ -94,8 +94,10 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
 
 
 def _turns(estimator, y):
-    """Return how labels come in a first batch that lacks some classes; None for other targets."""
-    return Turns.of(y, estimator.classes_) if hasattr(estimator, "classes_") else None
+    """Return how labels come in a first batch; None for other targets, and where these fade."""
+    if not hasattr(estimator, "classes_") or estimator.forget_factor not in (1.0, "auto"):
+        return None
+    return Turns.of(y, estimator.classes_)
 
 
 def count_missing(estimator, n_rows):
@@ -184,7 +186,7 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     """Return the initial rows with those of a batch, None where they are kept no longer."""
     earlier, of_classes = before.state.initial_rows, not before.start.likelihood.conjugate
     initial = _joined(before, inputs, y, weight)
-    if of_classes and initial.turns is not None and engine.samples_rows:
+    if of_classes and initial.turns is not None:
         return initial
     if of_classes:
         may_stay = engine.may_keep(before.start, settings_of(estimator))

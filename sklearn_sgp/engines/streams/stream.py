@@ -354,7 +354,7 @@ class Stream:
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
-        stays = learns and self.samples_rows and self.initial.turns is not None
+        stays = learns and self.initial.turns is not None
         stays = stays or (self.may_keep(problem.start, problem.settings) and n_rows <= room)
         is_kept = is_short or stays
         state = StreamState(
