@@ -68,7 +68,12 @@ def sorted_and_not(X, y, size, classes, **options):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": ConstantKernel() * RBF(10.0)}, slow({"forget_factor": "auto"})],
+    [
+        {},
+        {"kernel": ConstantKernel() * RBF(10.0)},
+        {"kernel": ConstantKernel(4.0) * RBF(1.5), "optimizer": None},
+        slow({"forget_factor": "auto"}),
+    ],
 )
 def test_a_stream_that_is_sorted_by_class(options):
     """Kernel and inducing inputs stayed as they start: .70 and .75 of four classes, not .85."""

@@ -1,8 +1,8 @@
 """Rows that a stream keeps while its labels come class after class, as in a sorted table.
 
-A batch of one class says nothing of the kernel, which would stay where it starts. So some rows of
-each class are kept, and the stream begins anew with them where a class comes, and where there are
-twice as many rows of it.
+A batch of one class says nothing of the kernel, which would stay where it starts, and q(u) of one
+class alone is a poor summary once others come. So some rows of each class are kept, and the stream
+begins anew with them where a class comes, and where there are twice as many rows of it.
 """
 
 from dataclasses import dataclass, replace

@@ -354,9 +354,8 @@ class Stream:
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
-        stays = learns and self.initial.turns is not None
-        stays = stays or (self.may_keep(problem.start, problem.settings) and n_rows <= room)
-        is_kept = is_short or stays
+        stays = self.may_keep(problem.start, problem.settings) and n_rows <= room
+        is_kept = is_short or stays or self.initial.turns is not None
         state = StreamState(
             weight,
             plan.learns * rows.total_weight,
@@ -483,8 +482,10 @@ class Stream:
 
     def may_begin_anew(self, fitted, settings):
         """Return whether the stream may begin again with its initial rows and a batch."""
-        learns = settings.optimizer is not None and not _is_spent(settings, fitted.n_steps)
-        return fitted.state.initial_rows is not None and learns
+        initial, is_spent = fitted.state.initial_rows, _is_spent(settings, fitted.n_steps)
+        if initial is None or is_spent:
+            return False
+        return settings.optimizer is not None or initial.turns is not None
 
     def _seed(self, n_batches):
         """Return a seed: another one for every batch, the same after a restart."""
