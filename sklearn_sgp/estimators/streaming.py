@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from .._compat import FitProgress
-from ..data.checks import check_weights_of_stream
+from ..data.checks import check_spread, check_weights_of_stream
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
+from ..engines.streams.class_turns import Turns
 from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
@@ -61,9 +62,10 @@ def take_batch(estimator, inputs, y, weight, clock):
 
 def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     engine, before, state = _engine(estimator), estimator._fitted, None
+    check_spread(inputs.X, weight)
     if before is None:
         estimator.log_evidence_ = 0.0
-        initial = InitialRows.of(inputs, y, weight, previous)
+        initial = InitialRows.of(inputs, y, weight, previous, turns=_turns(estimator, y))
     elif _is_short(estimator, engine):
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
@@ -78,6 +80,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         fit = Fit.of(inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
         store_fit(estimator, answered(fit.after((*recipe.prepare, *recipe.learn))))
+        estimator.n_samples_seen_ += initial.n_gone
         if so_far is not None:
             _count_as_one_batch(estimator, *so_far, state)
     estimator.log_evidence_ += estimator.objective_
@@ -88,6 +91,13 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
             f"{len(estimator._fitted.parameters.Z)} inducing inputs, "
             f"objective {estimator.objective_:.6g}"
         )
+
+
+def _turns(estimator, y):
+    """Return how labels come in a first batch; None for other targets, and where these fade."""
+    if not hasattr(estimator, "classes_") or estimator.forget_factor not in (1.0, "auto"):
+        return None
+    return Turns.of(y, estimator.classes_)
 
 
 def count_missing(estimator, n_rows):
@@ -145,6 +155,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
         initial = _kept(estimator, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.has_doubled:
             return initial, before.state
+        initial = None if initial is None else initial.kept()
     engine = replace(engine, forget_factor=share)
     before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
@@ -175,8 +186,12 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     """Return the initial rows with those of a batch, None where they are kept no longer."""
     earlier, of_classes = before.state.initial_rows, not before.start.likelihood.conjugate
     initial = _joined(before, inputs, y, weight)
+    if of_classes and initial.turns is not None:
+        return initial
     if of_classes:
-        return initial.worth_keeping(earlier, before.state.has_signal, of_classes)
+        may_stay = engine.may_keep(before.start, settings_of(estimator))
+        has_signal = before.state.has_signal
+        return initial.worth_keeping(earlier, has_signal, of_classes) if may_stay else None
     if engine.follows_level:
         initial = initial.judged(earlier, before, rows, estimator.n_jobs)
     else:

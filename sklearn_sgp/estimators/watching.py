@@ -44,7 +44,8 @@ def watched(estimator, fitted, rows, order):
     if not (_can_shift(estimator, fitted) and len(telling)):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
     seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
-    misses = missed(watch.misses, prediction, fitted.state.bands.usual)
+    state = fitted.state
+    misses = missed(watch.misses, prediction, state.bands.usual, state.places.sample.lacks(some))
     watch = replace(watch, misses=misses)
     if isinstance(share, str):
         share, watch = fading_share(fitted, some, watch, estimator.n_jobs)
@@ -80,7 +81,8 @@ def scored(estimator, fitted, rows):
         known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
         fitted = replace(fitted, predictor=KnownMoments(*known))
     log_p, state = _log_density(estimator, fitted, rows), fitted.state
-    told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs)
+    is_new = state.places.sample.lacks(rows)
+    told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)
     return watch.scored(np.average(log_p, weights=rows.weights[1]))
 

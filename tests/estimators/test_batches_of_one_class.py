@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
@@ -51,6 +53,50 @@ def test_a_table_that_is_sorted_by_class_is_no_stream(rng):
     order = np.lexsort((X[:, 0], y))
     model = StreamingSGPClassifier(random_state=0).fit(X[order], y[order])
     assert np.sqrt(np.mean((model.predict_proba(X)[:, 1] - p) ** 2)) < 0.15
+
+
+def sorted_and_not(X, y, size, classes, **options):
+    """Predict new rows after batches that are sorted by class, and after shuffled ones."""
+    for order in (np.argsort(y, kind="stable"), np.arange(len(y))):
+        model = StreamingSGPClassifier(random_state=0, **options)
+        for lo in range(0, len(y), size):
+            some = order[lo : lo + size]
+            model.partial_fit(X[some], y[some], classes=classes)
+        assert model.n_samples_seen_ == len(y)
+        yield model
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kernel": ConstantKernel() * RBF(10.0)},
+        {"kernel": ConstantKernel(4.0) * RBF(1.5), "optimizer": None},
+        slow({"forget_factor": "auto"}),
+    ],
+)
+def test_a_stream_that_is_sorted_by_class(options):
+    """Kernel and inducing inputs stayed as they start: .70 and .75 of four classes, not .85."""
+    X, y = data(900)
+    order = np.random.default_rng(1).permutation(900)
+    T, labels = data(1000, seed=2)
+    by_class, shuffled = sorted_and_not(X[order], y[order], 90, NAMES[:4], n_inducing=30, **options)
+    assert by_class.score(T, labels) > shuffled.score(T, labels) - 0.05
+    gap = shuffled.log_density(T, labels).mean() - by_class.log_density(T, labels).mean()
+    assert gap < 0.05
+
+
+def test_many_rows_of_each_class_are_thinned(rng):
+    """What is known counts all of them: classes have the frequencies that they came with."""
+    X = rng.uniform(-2.0, 2.0, (4000, 2))
+    y = (rng.uniform(size=4000) < 0.3 * (1.0 + (X[:, 0] > 0.0))).astype(int)
+    options = {"n_inducing": 20, "max_iter": 5}
+    models = list(sorted_and_not(X, y, 1000, [0, 1], **options))
+    p = [model.predict_proba(X)[:, 1].mean() for model in models]
+    assert_allclose(p, y.mean(), atol=0.03)
+    kept = models[0]._fitted.state.initial_rows
+    assert len(kept.rows) <= 1024
+    assert_allclose(kept.rows.weight.sum(), 4000.0)
 
 
 def test_what_fades_goes_by_the_order_of_the_rows(rng):

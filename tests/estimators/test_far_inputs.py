@@ -76,6 +76,28 @@ def test_inputs_whose_squares_are_zero(make):
         assert_allclose(answer, found[0], atol=1e-3)
 
 
+@pytest.mark.parametrize("make", [StreamingSGPRegressor, StreamingSGPClassifier])
+@pytest.mark.parametrize(("unit", "weight"), [(1e-303, 1.0), (1e-300, 1e8)])
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
+def test_columns_whose_slopes_are_not_finite(make, unit, weight):
+    """Streams warned of an overflow from inside a kernel's gradient."""
+    targets = Y if make in REGRESSORS else Y > 0.0
+    weight = np.full(60, weight)
+    with pytest.raises(ValueError, match="Columns of X must vary by more than"):
+        made(make, max_iter=10).fit(unit * X[:60], targets[:60], weight)
+
+
+@pytest.mark.filterwarnings("ignore:sample_weight should count rows")
+@pytest.mark.parametrize("make", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_columns_whose_slopes_are_not_finite_in_later_batches(make):
+    """Weights of later rows may be larger; the stream goes on as it was."""
+    targets, later = Y if make in REGRESSORS else Y > 0.0, np.full(30, 1e8)
+    model = made(make, max_iter=3).partial_fit(1e-300 * X[:40], targets[:40])
+    with pytest.raises(ValueError, match="Columns of X must vary by more than"):
+        model.partial_fit(1e-300 * X[40:70], targets[40:70], sample_weight=later)
+    assert model.n_samples_seen_ == 40
+
+
 def test_columns_whose_squares_are_zero():
     """Latent inputs are those of the columns in any unit."""
     columns, found = np.column_stack([X, Y])[:40], []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...data.distinct import same_places
+from ...data.inducing import is_new
 from ...data.inputs import Inputs
 from ...data.rows import Rows, noise_of_each
 from ...predict.stream_residuals import NearResiduals
@@ -108,6 +109,12 @@ class RowSample:
         if n_repeated > _MOST_REPEATED * len(self):
             return None
         return self.rows.select(np.flatnonzero(~(is_merged | repeats)))
+
+    def lacks(self, rows):
+        """Return which rows, with their targets, are none of these, (n,)."""
+        if self.rows is None:
+            return np.ones(len(rows), dtype=bool)
+        return is_new(*(np.column_stack([each.X, each.y]) for each in (rows, self.rows)))
 
     def __len__(self):
         return 0 if self.rows is None else len(self.rows)

@@ -17,8 +17,11 @@ from .search_space import within
 from .units import of_ones, with_ones
 
 
-def first_batch(rows, plan):
-    """Learn from the rows with which a stream begins; return a `Fitted`, and see `_ones`."""
+def first_batch(rows, plan, every):
+    """Learn from the rows with which a stream begins; return a `Fitted`, and see `_ones`.
+
+    ``every`` are the same where some count more, as they stand for others in what is known.
+    """
     with single_blas_thread():
         begun = by_labels(rows, plan)
         if begun is None:
@@ -31,6 +34,8 @@ def first_batch(rows, plan):
             if len(kernels.tried) != 1:
                 begun = kernels.best_first()[0].result
         plan, found, n_iter = begun
+        if every is not rows:
+            found = updated(found[0], every, None, plan)
         ones = _ones(plan, rows, None, None, found[0])
     warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
     return fitted_from(plan, *found, n_iter, 1), ones

@@ -123,8 +123,11 @@ def gathered(fitted, rows, n_jobs):
     return seen, rows, prediction
 
 
-def missed(misses, prediction, usual):
-    """Add rows of a batch to `Misses` where variances are ``usual``, (t,); as they are if 0."""
+def missed(misses, prediction, usual, is_new=True):
+    """Add rows of a batch to `Misses` where variances are ``usual``, (t,); as they are if 0.
+
+    But rows that are not new, (n,) of bool.
+    """
     if not np.any(usual):
         return misses
     n, t = prediction.residual.shape
@@ -140,6 +143,7 @@ def missed(misses, prediction, usual):
         squares[seen, c] = np.clip(near, -MOST_OF_A_MISS, MOST_OF_A_MISS) ** 2
         variance[seen, c] = own
         independent[c] = len(own) / np.sum(correlation**2)
+    squares = np.where(np.reshape(is_new, (-1, 1)), squares, np.nan)
     return misses.joined(squares, variance, usual, independent)
 
 

@@ -22,6 +22,7 @@ from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch import first_batch, next_batch
 from .batch_levels import NO_LEVELS, BatchLevels
+from .class_turns import Turns
 from .inducing import StreamInducing
 from .plan import LEAST_POWER, Known, StreamPlan
 from .rounds import sees_signal
@@ -80,6 +81,8 @@ class InitialRows:
         Whether it wanders.
     before : Fitted or None
         The stream before a batch spoke for a level that wanders, or for none.
+    turns : Turns or None
+        Of labels that have come class after class so far.
     """
 
     rows: Rows
@@ -90,16 +93,20 @@ class InitialRows:
     theta: np.ndarray | None = None
     level: Level = UNKNOWN_LEVEL
     before: Fitted | None = None
+    turns: Turns | None = None
 
     @classmethod
-    def of(cls, inputs, y, weight, previous, earlier=None):
+    def of(cls, inputs, y, weight, previous, earlier=None, turns=None):
         """Return the rows of a batch, after those of earlier ones."""
         *parts, offset = drop_zero_weight(inputs.X, y, weight, inputs.offset)
         rows = Rows(*parts, 0.0, 1.0, offset=offset)
         if earlier is None:
-            return cls(rows, previous)
-        level = earlier.level.beyond(earlier.rows.X, rows.X)
-        return replace(earlier, rows=earlier.rows.joined(rows), are_joined=True, level=level)
+            return cls(rows, previous, turns=turns)
+        level, turns = earlier.level.beyond(earlier.rows.X, rows.X), earlier.turns
+        if turns is not None:
+            turns = turns.after(earlier.rows.y, rows.y)
+        joined = earlier.rows.joined(rows)
+        return replace(earlier, rows=joined, are_joined=True, level=level, turns=turns)
 
     def judged(self, earlier, fitted, batch, n_jobs):
         """Return these as a batch speaks for a level that wanders, or for none.
@@ -122,8 +129,9 @@ class InitialRows:
         level, before = self.level, self.before
         if before is not None and fitted.start.kernel is before.start.kernel:
             level = level.refused()
-        counts = {"n_begun": len(self.rows), "least": least}
-        return replace(self.copied(), level=level, before=None, **counts)
+        turns = None if self.turns is None else self.turns.begun(self.rows)
+        counts = {"n_begun": len(self.rows), "least": least, "turns": turns}
+        return replace(self.copied(), level=level, before=None, **counts).kept()
 
     @property
     def is_short(self):
@@ -138,7 +146,25 @@ class InitialRows:
     @property
     def has_doubled(self):
         """True if a stream is to begin anew with them."""
+        if self.turns is not None:
+            return self.turns.is_due(self.rows)
         return len(self.rows) >= 2 * self.n_begun
+
+    def kept(self):
+        """Return these with no more rows than are kept of classes that come one after another."""
+        if self.turns is None:
+            return self
+        turns, rows = self.turns.thinned(self.rows)
+        return replace(self, rows=rows, turns=turns).copied()
+
+    @property
+    def n_gone(self):
+        """Number of rows before that are kept no longer."""
+        return 0 if self.turns is None else self.turns.n_gone
+
+    def to_learn_from(self, rows):
+        """Return rows of these that count once each, where some stand for others as well."""
+        return rows.with_weight(np.minimum(rows.weights[0], 1.0)) if self.n_gone else rows
 
     def worth_keeping(self, earlier, has_signal, of_classes=False):
         """Return a copy; None where they will not begin a stream any more.
@@ -229,7 +255,9 @@ class StreamState:
     def with_band_share(self):
         """Return the same with bands as what is known of them says."""
         narrow, (inside, beyond) = self.bands.share(self.watch.told), self.watch.misses.factors
-        share, established = np.where(narrow < 1.0, narrow, inside), self.is_established
+        wide, established = self.bands.widening, self.is_established
+        share, beyond = np.where(narrow < 1.0, narrow, inside), np.maximum(beyond, wide)
+        share = np.where(wide > 1.0, np.maximum(share, wide), share)
         share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
         return replace(self, band_share=(share, self.bands.usual, beyond))
 
@@ -314,8 +342,9 @@ class Stream:
         n_rows, learns = len(self.initial.rows), problem.settings.optimizer is not None
         least = _least_rows(problem)
         is_short = learns and n_rows < least
-        rows, weight = problem.rows, problem.rows.total_weight
-        rows = rows if learns else replace(rows, grid=0.0)
+        every, weight = problem.rows, problem.rows.total_weight
+        every = every if learns else replace(every, grid=0.0)
+        rows = self.initial.to_learn_from(every)
         has_signal = len(rows) < _MIN_ROWS_FOR_SIGNAL
         posed = _of_so_many(_humble(problem), n_rows) if learns else problem
         if n_distinct(problem.rows) < least:  # as many as a line has numbers are on one
@@ -323,18 +352,19 @@ class Stream:
         posed = _with_categories_alike(posed, weight)
         plan = self._plan(posed, 0, has_signal, 0.0)
         plan = replace(plan, earlier_theta=self.initial.theta, before=self.initial.before)
-        fitted, ones = begun = first_batch(rows, plan)
+        fitted, ones = begun = first_batch(rows, plan, every)
         if plan.learns:
-            fitted, ones = _or_as_one_output(rows, posed, plan, begun)
+            fitted, ones = _or_as_one_output(rows, every, posed, plan, begun)
         if plan.restarts:
-            has_signal = sees_signal(fitted, rows, weight)
+            has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = _most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
-        is_kept = is_short or (self._may_keep(problem) and n_rows <= room)
+        stays = self.may_keep(problem.start, problem.settings) and n_rows <= room
+        is_kept = is_short or stays or self.initial.turns is not None
         state = StreamState(
             weight,
-            plan.learns * weight,
+            plan.learns * rows.total_weight,
             has_signal,
-            n_rows,
+            n_rows + self.initial.n_gone,
             self.initial.begun(fitted, least) if is_kept else None,
             RunningMoments.of(rows.y, rows.observations) if self.follows_units else None,
             ones,
@@ -437,14 +467,18 @@ class Stream:
         return is_plain and learns and fitted.start.space.learns("log_noise")
 
     def _bands(self, bands, fitted, problem):
-        """Return `Bands` with the rows of a batch that was learned from."""
-        n_jobs = problem.settings.n_jobs
-        return bands.joined(fitted, problem.rows, self.alpha_divergence, n_jobs)
+        """Return `Bands` with the rows of a batch that was learned from.
 
-    def _may_keep(self, problem):
+        Of all rows where these are known, and some came several times, maybe in several batches.
+        """
+        rows, n_jobs = problem.rows, problem.settings.n_jobs
+        if self.known is not None and (self.known.rows.weights[1] > 1.0).any():
+            bands, rows = NO_BANDS, self.known.rows
+        return bands.joined(fitted, rows, self.alpha_divergence, n_jobs)
+
+    def may_keep(self, start, settings):
         """Return whether rows are kept to begin with more, though they are enough to go on."""
-        start = problem.start
-        learns = problem.settings.optimizer is not None
+        learns = settings.optimizer is not None
         has_features = start.parameters.has_features  # which wait for many rows anyway
         likelihood = start.likelihood
         is_known = likelihood.conjugate or begins_with_regressions(likelihood)
@@ -452,8 +486,10 @@ class Stream:
 
     def may_begin_anew(self, fitted, settings):
         """Return whether the stream may begin again with its initial rows and a batch."""
-        learns = settings.optimizer is not None and not _is_spent(settings, fitted.n_steps)
-        return fitted.state.initial_rows is not None and learns
+        initial, is_spent = fitted.state.initial_rows, _is_spent(settings, fitted.n_steps)
+        if initial is None or is_spent:
+            return False
+        return settings.optimizer is not None or initial.turns is not None
 
     def _seed(self, n_batches):
         """Return a seed: another one for every batch, the same after a restart."""
@@ -495,12 +531,12 @@ def _with_categories_alike(problem, weight):
     return replace(problem, start=replace(every[0], alternatives=tuple(every[1:])))
 
 
-def _or_as_one_output(rows, posed, plan, begun):
+def _or_as_one_output(rows, every, posed, plan, begun):
     """Return what `first_batch` does, with shares of nearly equal outputs if that is better."""
     told = [begun]
 
     def begin(problem):
-        told.append(first_batch(rows, replace(plan, start=problem.start)))
+        told.append(first_batch(rows, replace(plan, start=problem.start), every))
         return problem, told[-1][0]
 
     best = or_as_one_output(posed, BestSoFar(posed, begun[0]), begin)

@@ -1,0 +1,86 @@
+"""Rows that a stream keeps while its labels come class after class, as in a sorted table.
+
+A batch of one class says nothing of the kernel, which would stay where it starts, and q(u) of one
+class alone is a poor summary once others come. So some rows of each class are kept, and the stream
+begins anew with them where a class comes, and where there are twice as many rows of it.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+# Rows that are kept of all classes together: as many as `fit` begins with.
+_MOST_KEPT = 1024
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Knows how labels have come: a batch has at most one class of before, one of the last batch.
+
+    Parameters
+    ----------
+    last : ndarray
+        Classes of the last batch.
+    n_classes : int
+        Of how many there were rows when the stream last began.
+    n_begun : float
+        Weight of the scarcest class of the last batch, and all before, then.
+    n_gone : int
+        Number of rows that are kept no longer; the others of their class count for them.
+    """
+
+    last: np.ndarray
+    n_classes: int = 0
+    n_begun: float = 0.0
+    n_gone: int = 0
+
+    @classmethod
+    def of(cls, y, classes):
+        """Return that of a first batch of labels; None where it holds all classes."""
+        came = np.unique(y)
+        return None if len(came) == len(classes) else cls(came)
+
+    def after(self, earlier, y):
+        """Return the same after a batch; None where that is not of a sorted table."""
+        came = np.unique(y)
+        again = came[np.isin(came, earlier)]
+        is_in_turn = len(again) <= 1 and np.isin(again, self.last).all()
+        return replace(self, last=came) if is_in_turn else None
+
+    def begun(self, rows):
+        """Return the same after the stream has begun with some rows, whose y are labels."""
+        of_class = _weight_of_classes(rows)
+        return replace(self, n_classes=len(of_class), n_begun=self._newest(of_class))
+
+    def is_due(self, rows):
+        """Return whether it is to begin anew: of one class alone nothing is learned."""
+        of_class = _weight_of_classes(rows)
+        if len(of_class) != self.n_classes:
+            return len(of_class) > 1
+        is_few = self.n_begun < _MOST_KEPT // self.n_classes
+        return self.n_classes > 1 and is_few and self._newest(of_class) >= 2.0 * self.n_begun
+
+    def _newest(self, of_class):
+        return min(of_class[label] for label in self.last.tolist())
+
+    def thinned(self, rows):
+        """Return the same, and the rows that are kept: each class evenly, as many rows of each."""
+        of_class, weight = _weight_of_classes(rows), rows.weights[0]
+        most, rng, picked = _MOST_KEPT // len(of_class), np.random.default_rng(0), []
+        for label, total in of_class.items():
+            own = np.flatnonzero(rows.y == label)
+            if len(own) > most:
+                own = np.sort(rng.choice(own, most, replace=False, p=weight[own] / total))
+                weight[own] = total / most
+            picked.append(own)
+        picked = np.concatenate(picked)
+        if len(picked) == len(rows):
+            return self, rows
+        kept = replace(rows, weight=weight).select(picked)
+        return replace(self, n_gone=self.n_gone + len(rows) - len(picked)), kept
+
+
+def _weight_of_classes(rows):
+    """Return the total weight of each label of some rows."""
+    labels, place = np.unique(rows.y, return_inverse=True)
+    return dict(zip(labels.tolist(), np.bincount(place, rows.weights[0]), strict=True))
