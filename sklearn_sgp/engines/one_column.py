@@ -78,9 +78,12 @@ def _missed(problem, fitted, numbers):
     variance = rows.targets.var(axis=0)
     varies = (variance > 0.0) | ~variance.any()
     variance = np.maximum(variance, np.finfo(float).tiny)[varies]
-    noise = np.mean(np.broadcast_to(fitted.noise_variance, varies.shape)[varies] / variance)
-    value = fitted.objective / (problem.rows.total_weight * rows.targets.shape[1])
-    value += 0.5 * np.mean(np.log(variance))
+    of_each = np.broadcast_to(fitted.noise_variance, varies.shape)
+    noise = np.mean(of_each[varies] / variance)
+    # of constants, which are learned beside endless noise, the fit says nothing else
+    of_constants = -0.5 * np.log(2.0 * np.pi * of_each[~varies]).sum()
+    value = fitted.objective / problem.rows.total_weight - of_constants
+    value = value / varies.sum() + 0.5 * np.mean(np.log(variance))
     found = [_best_column(rows, numbers)]
     some = rows.fixed_subset(_PAIR_ROWS)
     if _least(some, _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
