@@ -98,6 +98,8 @@ def _variances_of_new(posterior, parts):
         n_places = min(_MOST_PLACES, max(_MOST_VALUES // len(codes), 1))
         X = np.array(Z[fixed_index(len(Z), n_places)])
         X[:, column] = codes[0]
+    # a slope times a column that is zero everywhere says nothing of categories
+    parts = [part for part in parts if part.other_factors(X).any()]
     found = [_scatter(posterior, [part], X, codes) for part in parts]
     together = _scatter(posterior, parts, X, codes) / sum(found) if len(parts) > 1 else 1.0
     variances = {}
@@ -123,7 +125,12 @@ def _scatter(posterior, parts, X, codes):
         rows[:, parts[0].column] = codes
         values, covariances = told.mean_covariance(rows)
         unsure = np.trace(covariances) - covariances.sum(axis=(0, 1)) / len(codes)
-        total += values.var(axis=0, ddof=1).mean() + unsure.mean() / (len(codes) - 1.0)
+        found = values.var(axis=0, ddof=1)
+        varies = values.any(axis=0)  # an output that is constant is so in all categories
+        if varies.any() and not varies.all():
+            found = found[varies]
+            unsure = unsure[varies] if len(unsure) == len(varies) else unsure
+        total += found.mean() + unsure.mean() / (len(codes) - 1.0)
     return float(total) / len(X)
 
 

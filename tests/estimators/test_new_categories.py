@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from sklearn_sgp import (
     AnytimeSGPRegressor,
@@ -59,6 +59,25 @@ def test_bands_are_as_wide_as_levels_scatter(data, name):
     assert_allclose(mean, levels.mean(), atol=0.1 * levels.std())
     assert_allclose(np.diag(cov), of_a_draw(levels), rtol=0.12)
     assert abs(cov[0, 1]) < 0.1 * cov[0, 0]
+
+
+def test_constants_beside_levels(data):
+    """They do not say that categories are near one another."""
+    X, y = data
+    beside = np.column_stack([y, np.full(450, 7.0), np.full(450, -2.0)])
+    model = SVGPRegressor(**OPTIONS)
+    alone = model.fit(X, y).predict_std(at(0.3, [COUNT]))
+    assert_allclose(model.fit(X, beside).predict_std(at(0.3, [COUNT]))[:, 0], alone, rtol=0.05)
+
+
+@pytest.mark.parametrize("estimator", [SVGPRegressor, AnytimeSGPRegressor])
+def test_slopes_along_a_column_that_is_zero(data, estimator):
+    """They say nothing of categories, whose variance stays what it was."""
+    X, y = data
+    slope = Columns(Categorical(1), [1]) * Columns(DotProduct(0.0, "fixed"), [0])
+    model = estimator(Columns(Categorical(1), [1]) + slope, **OPTIONS)
+    model.fit(np.column_stack([np.zeros(450), X[:, 1]]), y)
+    assert np.isfinite(model.predict_std(at(1.0, [0, COUNT]))).all()
 
 
 @pytest.mark.parametrize("unit", [1e-2, 1e3])
