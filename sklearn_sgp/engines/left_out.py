@@ -22,18 +22,10 @@ def left_out_rows(name, fitted, given, places, n_seen):
             "leave_one_out needs outputs that are independent. Got n_latent, by which a row tells "
             "of several functions: predict rows that were left out of fit."
         )
-    if not (fitted.likelihood.conjugate or fitted.state.keeps_rows):
-        raise ValueError(
-            "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
-            f"{fitted.public_likelihood!r}: predict rows that were left out of fit."
-        )
+    if not fitted.likelihood.conjugate:
+        _check_sites(fitted, given, n_seen)
     if given is None:
         return _kept_in_order(name, fitted, places, n_seen)
-    if not fitted.likelihood.conjugate:
-        raise ValueError(
-            f"leave_one_out of {fitted.public_likelihood!r} takes the rows that the model keeps, "
-            "whose sites it knows. Got X and y: call it without them."
-        )
     if len(given) != n_seen:
         raise ValueError(
             f"X and y must be all {n_seen} training rows of positive weight. Got {len(given)}."
@@ -43,6 +35,27 @@ def left_out_rows(name, fitted, given, places, n_seen):
     kept = _kept(fitted.state)
     places = _places_among(kept, given, fitted.state.partition)
     return _with_precisions(given, kept.select(places)), places
+
+
+def _check_sites(fitted, given, n_seen):
+    """Refuse likelihoods whose rows have sites, where not all of these are known."""
+    name = type(fitted.likelihood).__name__
+    if not fitted.state.keeps_rows:
+        raise ValueError(
+            "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
+            f"{name}: predict rows that were left out of fit."
+        )
+    if len(_kept(fitted.state)) != n_seen:
+        raise ValueError(
+            f"leave_one_out needs a site of each row. Got {name}, and {n_seen} training rows of "
+            f"which some were equal, with {len(_kept(fitted.state))} sites: predict rows that were "
+            "left out of fit."
+        )
+    if given is not None:
+        raise ValueError(
+            f"leave_one_out of {name} takes the rows that the model keeps, whose sites it knows. "
+            "Got X and y: call it without them."
+        )
 
 
 def _with_precisions(given, kept):

@@ -91,6 +91,16 @@ def test_equal_rows():
     assert_allclose(left_out[0], expected, atol=2e-3)
 
 
+def test_equal_rows_that_have_one_site():
+    """Both ways of calling it named the other one as the cure."""
+    X, y = table(2)
+    model = AnytimeSGPClassifier(likelihood="probit", max_iter=5, random_state=0)
+    model.fit(np.append(X, X[:9], axis=0), np.append(y, y[:9]))
+    for given in ((), (X, y)):
+        with pytest.raises(ValueError, match="Got Probit, and 99 training rows of which some were"):
+            model.leave_one_out(*given)
+
+
 def test_what_cannot_be_told():
     with pytest.raises(ValueError, match="keeps no training rows"):
         fitted(2, model="fitc").leave_one_out()
