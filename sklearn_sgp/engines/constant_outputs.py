@@ -29,7 +29,8 @@ def fitted_beside_constants(fit, problem):
     settings = replace(problem.settings, optimizer=None, n_restarts_optimizer=0)
     posed = replace(problem, start=begin, settings=settings, previous=fitted, is_silent=True)
     known = yield partial(fit, posed)
-    told = {name: getattr(fitted, name) for name in ("n_iter", "n_steps", "interrupted", "n_used")}
+    told = {name: getattr(fitted, name) for name in ("n_iter", "n_steps", "n_used")}
+    told["interrupted"] = fitted.interrupted or known.interrupted
     return replace(known, start=replace(begin, parameters=fitted.start.parameters), **told)
 
 

@@ -31,6 +31,20 @@ def test_constants_beside_a_function(data, estimator):
     assert std[:, 1:].max() < 0.02  # .31 where the constants' own density made all look missed
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2])
+@pytest.mark.parametrize("likelihood", ["auto", "student_t", "heteroscedastic"])
+def test_constants_beside_noise_of_each_row(data, estimator, likelihood):
+    """The sine was noise there, too: errors of .66."""
+    X, y = data
+    new, model = np.linspace(-1.8, 1.8, 40)[:, None], estimator(likelihood=likelihood)
+    alone, own = model.set_params(random_state=0).fit(X, y).predict(new, return_std=True)
+    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
+    mean, std = model.fit(X, beside).predict(new, return_std=True)
+    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
+    assert_allclose(mean[:, 0], alone, atol=0.15)
+    assert_allclose(std[:, 0], own, rtol=0.2)
+
+
 @pytest.mark.filterwarnings("ignore:Most of 50 new rows")  # rightly
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_constant_may_vary_later(data, estimator):
