@@ -23,10 +23,26 @@ class StoredRows:
 
     def __getitem__(self, index):
         if not self._dataset:  # None, or closed
-            import h5py  # whoever has made the data set has it
-
-            self._dataset = h5py.File(self.path, "r")[self.name]
+            self._dataset = self._opened()
         return self._dataset[index]
+
+    def _opened(self):
+        import h5py  # whoever has made the data set has it
+
+        try:
+            found = h5py.File(self.path, "r")[self.name]
+        except (OSError, KeyError) as error:
+            raise type(error)(
+                f"The model reads its rows from {self.name!r} of {self.path!r}, where they were in "
+                f"fit, and cannot: {error}. Put the file there again, or fit anew."
+            ) from error
+        if found.shape != self.shape:
+            raise ValueError(
+                f"The model reads its rows from {self.name!r} of {self.path!r}, which must have "
+                f"the shape {self.shape} that it had in fit. Got {found.shape}: put that file "
+                "there again, or fit anew."
+            )
+        return found
 
 
 def reopened_where_closed(dataset):

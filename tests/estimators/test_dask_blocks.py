@@ -193,3 +193,11 @@ def test_models_of_files_are_saved(rng, tmp_path):
         assert_allclose(one.predict(X[:300], return_std=True), [part[:300] for part in expected])
     lazily = again.predict(chunked(X, 1000)).compute()
     assert_allclose(lazily, expected[0], rtol=1e-8, atol=1e-8)
+    path.rename(tmp_path / "moved.h5")
+    again = pickle.loads(saved)
+    with pytest.raises(FileNotFoundError, match=r"reads its rows from '/X' of .* fit anew"):
+        again.predict(X[:300])
+    with stores.File(path, "w") as file:
+        file["X"], file["y"] = X[:400], y[:400]
+    with pytest.raises(ValueError, match=r"that it had in fit. Got \(400, "):
+        again.predict(X[:300])
