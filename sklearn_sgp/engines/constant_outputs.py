@@ -47,7 +47,7 @@ def _constant_outputs(problem):
         return None
     if len(start.space.group("log_noise").shared):
         return None
-    constant = ~rows.targets.any(axis=0)
+    constant = ~np.nan_to_num(rows.targets).any(axis=0)
     return constant if constant.any() and not constant.all() else None
 
 

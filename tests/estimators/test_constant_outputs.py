@@ -45,6 +45,18 @@ def test_constants_beside_noise_of_each_row(data, estimator, likelihood):
     assert_allclose(std[:, 0], own, rtol=0.2)
 
 
+def test_constants_with_gaps(data):
+    """A stream takes outputs that are missing in some rows; the error was .66."""
+    X, y = data
+    new, model = np.linspace(-1.8, 1.8, 40)[:, None], StreamingSGPRegressor(random_state=0)
+    alone = model.fit(X, y).predict(new)
+    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
+    beside[::7, 1] = beside[3::5, 2] = np.nan
+    mean = model.fit(X, beside).predict(new)
+    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
+    assert_allclose(mean[:, 0], alone, atol=0.15)
+
+
 @pytest.mark.filterwarnings("ignore:Most of 50 new rows")  # rightly
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_constant_may_vary_later(data, estimator):
