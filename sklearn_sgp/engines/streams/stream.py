@@ -262,6 +262,11 @@ class StreamState:
         return replace(self, band_share=(share, self.bands.usual, beyond))
 
     @property
+    def goes_on(self):
+        """True if a stream does not begin anew with rows that are kept."""
+        return self.initial_rows is None
+
+    @property
     def mean_weight(self):
         """Mean weight of the rows so far; inf where none counts any more."""
         return self.weight_seen / self.n_rows if self.weight_seen > 0.0 else np.inf
