@@ -203,19 +203,23 @@ def refuse_size(name, largest, where=""):
     )
 
 
-def check_spread(X, weight):
-    """Refuse columns of a stream's batch whose slopes, in nats, are not finite."""
+def check_spread(X, weight, known=None):
+    """Refuse columns of a stream's batch whose slopes, in nats, are not finite.
+
+    Slopes are along ``known`` inputs, too, if any.
+    """
     if not len(X):
         return
     total = float(len(X) if weight is None else weight.sum())
-    least, spread = _LEAST_EXTENT * max(total, 1.0), X.max(axis=0) - X.min(axis=0)
+    least, X = _LEAST_EXTENT * max(total, 1.0), X if known is None else np.vstack([X, known])
+    spread = X.max(axis=0) - X.min(axis=0)
     small = np.flatnonzero((spread > 0.0) & (spread < least))
     if len(small):
         column = int(small[0])
         raise ValueError(
             f"Columns of X must vary by more than {least:.3g}, beside rows of weight {total:.3g}, "
             f"so that slopes along them are finite. Got {spread[column]:.3g} in column {column}: "
-            "use another unit, or divide all weights by their mean."
+            "use another unit, set what is next to zero to 0, or divide all weights by their mean."
         )
 
 

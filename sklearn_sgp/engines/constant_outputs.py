@@ -12,7 +12,9 @@ def fitted_beside_constants(fit, problem):
     A function that is zero everywhere, without noise, asks for a kernel of no variance and endless
     length scales, with more nats than others have to say: beside two of them a sine of 120 rows
     with noise of 0.3 was taken for noise. They are learned beside as much noise as there may be,
-    by which they say nothing, and known at last with the least.
+    by which they say nothing, and known at last with the least. A stream that goes on from there
+    learns all noise with its first batch, as it does with later ones: from the least it would rise
+    at the others' cost.
     """
     constant = _constant_outputs(problem)
     if constant is None:
@@ -21,6 +23,8 @@ def fitted_beside_constants(fit, problem):
     bounds = start.space.group("log_noise").bounds
     least, most = bounds[constant].T
     fitted = yield partial(fit, replace(problem, start=_with_noise(start, constant, most)))
+    if getattr(fitted.state, "goes_on", False):
+        return (yield partial(fit, problem))
     log_noise = np.array(fitted.parameters.log_noise)
     log_noise[constant] = least
     parameters = fitted.parameters.with_values(log_noise=log_noise)

@@ -62,7 +62,8 @@ def take_batch(estimator, inputs, y, weight, clock):
 
 def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     engine, before, state = _engine(estimator), estimator._fitted, None
-    check_spread(inputs.X, weight)
+    is_known = before is not None and not before.parameters.has_features
+    check_spread(inputs.X, weight, before.parameters.Z if is_known else None)
     if before is None:
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous, turns=_turns(estimator, y))

@@ -98,6 +98,17 @@ def test_columns_whose_slopes_are_not_finite_in_later_batches(make):
     assert model.n_samples_seen_ == 40
 
 
+@pytest.mark.parametrize("make", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_later_batches_may_vary_less_than_those_before(make):
+    """A number next to zero, beside zeros, ended a stream whose column varies by four."""
+    targets, later = Y if make in REGRESSORS else Y > 0.0, X[40:70].copy()
+    later[:, 0] = 0.0
+    later[7, 0] = 1e-310
+    model = made(make, max_iter=3).partial_fit(X[:40], targets[:40])
+    model.partial_fit(later, targets[40:70])
+    assert np.isfinite(model.predict(X)).all() and model.n_samples_seen_ == 70
+
+
 def test_columns_whose_squares_are_zero():
     """Latent inputs are those of the columns in any unit."""
     columns, found = np.column_stack([X, Y])[:40], []

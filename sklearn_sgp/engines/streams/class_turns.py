@@ -5,7 +5,7 @@ class alone is a poor summary once others come. So some rows of each class are k
 begins anew with them where a class comes, and where there are twice as many rows of it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,14 +25,14 @@ class Turns:
         Of how many there were rows when the stream last began.
     n_begun : float
         Weight of the scarcest class of the last batch, and all before, then.
-    n_gone : int
-        Number of rows that are kept no longer; the others of their class count for them.
+    gone : dict
+        Number of rows of each class that are kept no longer; the others of it count for them.
     """
 
     last: np.ndarray
     n_classes: int = 0
     n_begun: float = 0.0
-    n_gone: int = 0
+    gone: dict = field(default_factory=dict)
 
     @classmethod
     def of(cls, y, classes):
@@ -63,24 +63,64 @@ class Turns:
     def _newest(self, of_class):
         return min(of_class[label] for label in self.last.tolist())
 
+    @property
+    def n_gone(self):
+        """Number of rows that are kept no longer."""
+        return sum(self.gone.values())
+
     def thinned(self, rows):
-        """Return the same, and the rows that are kept: each class evenly, as many rows of each."""
+        """Return the same, and the rows that are kept: each class evenly, as many rows of each.
+
+        What a row counts for is how likely it stays, whenever it came: those that are kept of a
+        long class are of all of it, and count alike.
+        """
         of_class, weight = _weight_of_classes(rows), rows.weights[0]
-        most, rng, picked = _MOST_KEPT // len(of_class), np.random.default_rng(0), []
+        most, rng = _MOST_KEPT // len(of_class), np.random.default_rng(self.n_gone)
+        picked, gone = [], dict(self.gone)
         for label, total in of_class.items():
             own = np.flatnonzero(rows.y == label)
             if len(own) > most:
-                own = np.sort(rng.choice(own, most, replace=False, p=weight[own] / total))
-                weight[own] = total / most
+                stay, counts = _evenly(weight[own], most, rng)
+                own, n = own[stay], len(own)
+                weight[own] = counts * (total / counts.sum())  # to the last bit
+                gone[label] = gone.get(label, 0) + n - len(own)
             picked.append(own)
         picked = np.concatenate(picked)
         if len(picked) == len(rows):
             return self, rows
-        kept = replace(rows, weight=weight).select(picked)
-        return replace(self, n_gone=self.n_gone + len(rows) - len(picked)), kept
+        return replace(self, gone=gone), replace(rows, weight=weight).select(picked)
+
+    def as_kept(self, kept, rows):
+        """Return the rows of a fit to those that are kept, where these stand for no others.
+
+        The weights of each class are what they were in the mean, times as many rows as are kept:
+        of merged rows, too, which are encoded.
+        """
+        if not self.gone:
+            return rows
+        labels, n_kept = np.unique(kept.y, return_counts=True)
+        n_gone = np.array([self.gone.get(label, 0) for label in labels.tolist()])
+        of_row = np.unique(rows.y, return_inverse=True)[1].ravel()  # codes are in this order
+        return rows.with_weight(rows.weights[0] * (n_kept / (n_kept + n_gone))[of_row])
 
 
 def _weight_of_classes(rows):
     """Return the total weight of each label of some rows."""
     labels, place = np.unique(rows.y, return_inverse=True)
     return dict(zip(labels.tolist(), np.bincount(place, rows.weights[0]), strict=True))
+
+
+def _evenly(weight, most, rng):
+    """Return which rows stay, in their order, and what they count for, unbiased.
+
+    Those that count for more than the others of as many rows would stay as they are; each other
+    one stays by a chance in proportion to its weight.
+    """
+    large, order = np.sort(weight)[::-1], rng.permutation(len(weight))
+    rest, left = np.cumsum(large[::-1])[::-1][:most], most - np.arange(most)
+    first = np.argmax(large[:most] * left <= rest)
+    least = rest[first] / left[first]
+    chances = np.minimum(weight[order] / least, 1.0)
+    edges = np.cumsum(chances)[:-1]
+    stay = np.unique(order[np.searchsorted(edges, np.arange(most) + rng.uniform(), "right")])
+    return stay, np.maximum(weight[stay], least)

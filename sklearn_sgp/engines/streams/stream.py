@@ -163,8 +163,8 @@ class InitialRows:
         return 0 if self.turns is None else self.turns.n_gone
 
     def to_learn_from(self, rows):
-        """Return rows of these that count once each, where some stand for others as well."""
-        return rows.with_weight(np.minimum(rows.weights[0], 1.0)) if self.n_gone else rows
+        """Return these, as a fit has them, where none stands for others as well."""
+        return rows if self.turns is None else self.turns.as_kept(self.rows, rows)
 
     def worth_keeping(self, earlier, has_signal, of_classes=False):
         """Return a copy; None where they will not begin a stream any more.
@@ -260,6 +260,11 @@ class StreamState:
         share = np.where(wide > 1.0, np.maximum(share, wide), share)
         share, beyond = (np.where(established, each, 1.0) for each in (share, beyond))
         return replace(self, band_share=(share, self.bands.usual, beyond))
+
+    @property
+    def goes_on(self):
+        """True if a stream does not begin anew with rows that are kept."""
+        return self.initial_rows is None
 
     @property
     def mean_weight(self):
