@@ -22,7 +22,12 @@ def left_out_rows(name, fitted, given, places, n_seen):
             "leave_one_out needs outputs that are independent. Got n_latent, by which a row tells "
             "of several functions: predict rows that were left out of fit."
         )
-    if not fitted.likelihood.conjugate:
+    if not (fitted.likelihood.conjugate or fitted.state.keeps_rows):
+        raise ValueError(
+            "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
+            f"{type(fitted.likelihood).__name__}: predict rows that were left out of fit."
+        )
+    if not fitted.start.likelihood.conjugate:
         _check_sites(fitted, given, n_seen)
     if given is None:
         return _kept_in_order(name, fitted, places, n_seen)
@@ -40,11 +45,6 @@ def left_out_rows(name, fitted, given, places, n_seen):
 def _check_sites(fitted, given, n_seen):
     """Refuse likelihoods whose rows have sites, where not all of these are known."""
     name = type(fitted.likelihood).__name__
-    if not fitted.state.keeps_rows:
-        raise ValueError(
-            "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
-            f"{name}: predict rows that were left out of fit."
-        )
     if len(_kept(fitted.state)) != n_seen:
         raise ValueError(
             f"leave_one_out needs a site of each row. Got {name}, and {n_seen} training rows of "
