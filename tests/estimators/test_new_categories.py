@@ -210,7 +210,7 @@ def test_bands_are_as_wide_as_functions_scatter(name, size):
     spread = known.var(axis=1, ddof=1).mean()
     new = np.column_stack([x, np.full(30, COUNT)])
     std = model.predict_std(new, include_noise=False)
-    assert 1.0 < (std**2).mean() / spread < 1.5
+    assert 0.85 < (std**2).mean() / spread < 1.5  # 32 inducing inputs stand for all places
 
 
 def test_the_scatter_of_functions_is_that_of_joint_predictions(data):
