@@ -57,40 +57,10 @@ def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
 def _first_centres(points, count, weight, rng, init):
     if init == "random":
         return points[rng.permutation(len(points))[:count]]
+    from sklearn.cluster import kmeans_plusplus  # 0.16 s of the package's import
+
     with single_blas_thread():
-        return points[_far_apart(points, count, np.asarray(weight, dtype=np.float64), rng)]
-
-
-def _far_apart(points, count, weight, rng):
-    """Draw places of points that are far apart, by k-means++ (Arthur and Vassilvitskii 2007).
-
-    Of some candidates for each the one is taken that leaves the least squares. They are those of
-    `sklearn.cluster.kmeans_plusplus`, to the last bit, whose import alone takes 0.13 s.
-    """
-    squares, trials = np.einsum("ij,ij->i", points, points), 2 + int(np.log(count))
-    picked = np.empty(count, dtype=np.intp)
-    picked[0] = rng.choice(len(points), p=weight / weight.sum())
-    closest = _squared_distances(points[picked[:1]], points, squares)
-    total = closest @ weight
-    for c in range(1, count):
-        drawn = rng.uniform(size=trials) * total
-        candidates = np.searchsorted(np.cumsum(weight * closest), drawn)
-        np.minimum(candidates, len(points) - 1, out=candidates)  # rounding may be beyond
-        each = _squared_distances(points[candidates], points, squares)
-        np.minimum(closest, each, out=each)
-        totals = each @ weight[:, None]
-        best = np.argmin(totals)
-        picked[c], closest, total = candidates[best], each[best], totals[best]
-    return picked
-
-
-def _squared_distances(some, points, squares):
-    """Return squared distances, whose points have these squared norms."""
-    each = some @ points.T
-    each *= -2.0
-    each += np.einsum("ij,ij->i", some, some)[:, None]
-    each += squares
-    return np.maximum(each, 0.0, out=each)
+        return kmeans_plusplus(points, count, sample_weight=weight, random_state=rng)[0]
 
 
 def distinct(points):

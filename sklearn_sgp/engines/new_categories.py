@@ -9,6 +9,7 @@ by the spread of what was found (docs/theory.md, section 15).
 from dataclasses import replace
 from functools import reduce
 from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 
@@ -35,8 +36,8 @@ def with_variance_of_new_categories(fitted):
     if parameters.mixes_outputs:
         return fitted
     parts = [one for one in learned_parts(posterior.prior.kernel) if _are_known(one, parameters.Z)]
-    learned = {}
-    for _, of_column in groupby(sorted(parts, key=_column), key=_column):
+    learned, column = {}, attrgetter("column")
+    for _, of_column in groupby(sorted(parts, key=column), key=column):
         learned |= _variances_of_new(posterior, list(of_column))
     if not learned:
         return fitted
@@ -50,10 +51,6 @@ def with_variance_of_new_categories(fitted):
             posterior.seen_by(replace(posterior.prior, kernel=kernel))
         ),
     )
-
-
-def _column(part):
-    return part.column
 
 
 def _are_known(part, Z):

@@ -247,7 +247,7 @@ class CoregionalisedPosterior(MixedPosterior):
     def latent_covariances(self, X):
         """Return covariances of the latent functions at each row, (n, Q, Q)."""
         A = self.prior.whitened(X)
-        unexplained = np.maximum(self.prior.kernel.diag(X) - np.einsum("in,in->n", A, A), 0.0)
+        unexplained = self.prior.unexplained(X, A)
         C = np.empty((len(X), self.n_latent, self.n_latent))
         for q in range(self.n_latent):
             for r in range(q + 1):

@@ -361,12 +361,8 @@ class SoRConditional(ExactConditional):
 class FICConditional(SoRConditional):
     """Rows independent given u, with their full variances: FIC."""
 
-    def mean_variance(self, X):
-        return self.posterior.mean_variance(X)
-
-    def mean_variance_through(self, X):
-        """Return the same, and the part of the variances that comes from q(u)."""
-        return self.posterior.mean_variance_through(X)
+    mean_variance = ExactConditional.mean_variance
+    mean_variance_through = ExactConditional.mean_variance_through
 
     def mean_covariance(self, X):
         mean, covariance = super().mean_covariance(X)

@@ -102,6 +102,10 @@ class Prior:
         la.trmm(self.L_inv, A)
         return A
 
+    def unexplained(self, X, A):
+        """Return k(x, x) - |a|^2, (n,), where A is that of `whitened`; rounding may be below 0."""
+        return np.maximum(self.kernel.diag(X) - np.einsum("in,in->n", A, A), 0.0)
+
     def whitened_rows(self, X):
         """Compute A^T, (n, m), for rows of small groups and where rows are gathered."""
         At = self.kernel.block(X, self.Z)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-from sklearn_sgp.data.clusters import _far_apart, distinct, kmeans, nearest
+from sklearn_sgp.data.clusters import _first_centres, distinct, kmeans, nearest
 
 
 def _points(n=400, d=3):
@@ -36,7 +36,7 @@ def test_first_centres_are_those_of_scikit_learn(n, d, count, repeated):
     X, weight = rng.standard_normal((n, d)), rng.gamma(1.0, 1.0, n)
     X = np.zeros((n, d)) if repeated else X
     expected = kmeans_plusplus(X, count, sample_weight=weight, random_state=both[0])[1]
-    assert_array_equal(_far_apart(X, count, weight, both[1]), expected)
+    assert_array_equal(_first_centres(X, count, weight, both[1], "k-means++"), X[expected])
     assert both[0].uniform() == both[1].uniform()
 
 

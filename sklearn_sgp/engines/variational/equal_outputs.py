@@ -96,7 +96,7 @@ def left_out_density(fitted, rows):
     seen = ~np.isnan(y)
     weight = rows.weights[0][:, None] * seen / s2
     A, block = q.prior.whitened(rows.X), q.prior.kernel.block(q.prior.Z, rows.X)
-    unexplained = np.maximum(q.prior.kernel.diag(rows.X) - np.einsum("in,in->n", A, A), 0.0)
+    unexplained = q.prior.unexplained(rows.X, A)
     own = unexplained[:, None, None] * np.eye(q.n_latent)
     covariance = q.latent_covariances(rows.X) - own
     mean = product(block, q.coefficients, trans_a=True)
