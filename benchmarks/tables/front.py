@@ -47,19 +47,25 @@ def _cell(records, best):
 
 
 def wins(found):
-    """Sentences: on how many tables ours is ahead of both rivals, and faster than each."""
-    said = []
-    for ours in (OURS, OURS_WITH_NOISE):
-        ahead = {
-            key: sum(_is_ahead(records, ours, key) for records in found["details"].values())
-            for key in ("nlpd", "rmse")
-        }
-        n = sum(bool(records[ours]) for records in found["details"].values())
-        said.append(
-            f"{TITLES[ours]} is ahead of both boostings in log density on {ahead['nlpd']} of {n} "
-            f"tables, and in RMSE on {ahead['rmse']}."
-        )
-    return "\n".join([*said, *(_faster(found, ours) for ours in (OURS, OURS_WITH_NOISE))])
+    """Sentences: on how many tables ours is ahead and faster, and what its intervals hold."""
+    sentences = (_ahead, _faster, _held)
+    return "\n".join(
+        " ".join(sentence(found, ours) for sentence in sentences)
+        for ours in (OURS, OURS_WITH_NOISE)
+    )
+
+
+def _ahead(found, ours):
+    """One sentence: on how many tables ours is ahead of both rivals."""
+    by_density, by_error = (
+        sum(_is_ahead(records, ours, key) for records in found["details"].values())
+        for key in ("nlpd", "rmse")
+    )
+    n = sum(bool(records[ours]) for records in found["details"].values())
+    return (
+        f"{TITLES[ours]} is ahead of both boostings in log density on {by_density} of {n} "
+        f"tables, and in RMSE on {by_error}."
+    )
 
 
 def _faster(found, ours):
@@ -70,9 +76,16 @@ def _faster(found, ours):
     ]
     tuned, catboost = (sum(one[ours] < one[who] for one in seconds) for who in _RIVALS)
     return (
-        f"{TITLES[ours]} is fitted in less time than tuned boosting on {tuned} of {len(seconds)} "
-        f"tables, and than CatBoost on {catboost}."
+        f"It is fitted in less time than tuned boosting on {tuned} of {len(seconds)} tables, "
+        f"and than CatBoost on {catboost}."
     )
+
+
+def _held(found, ours):
+    """One sentence: which share of new rows the 90 % intervals of each table hold."""
+    shares = [mean_of(records[ours], "coverage") for records in found["details"].values()]
+    least, most = (f"{100.0 * share:.0f}" for share in (min(shares), max(shares)))
+    return f"Its 90 % intervals hold {least} to {most} % of new rows, by table."
 
 
 def _is_ahead(records, ours, key):
