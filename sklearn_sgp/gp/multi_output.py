@@ -89,10 +89,14 @@ class MixedPosterior:
 
     # ---- Predictions
 
+    def latent_mean(self, X):
+        """Return the means of the latent functions, shape (n, Q)."""
+        block = self.prior.kernel.block(self.prior.Z, X)
+        return product(block, self.coefficients, trans_a=True)
+
     def mean(self, X):
         """Return the means of the outputs, shape (n, t)."""
-        block = self.prior.kernel.block(self.prior.Z, X)
-        return product(block, self.coefficients, trans_a=True) @ self.mixing.T
+        return self.latent_mean(X) @ self.mixing.T
 
     def moments(self, X):
         """Return means (n, t) of the outputs, and their covariances (n, t, t) at each row."""
