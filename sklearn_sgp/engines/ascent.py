@@ -284,12 +284,8 @@ def _small_gain(problem, interim):
     """Return what ends a run on many rows: True where more iterations would gain nothing.
 
     That is where so many more, at the pace of the last ten, would gain nothing visible; where
-    another stage follows, where the last ten themselves gained nothing visible.
-
-    Returns
-    -------
-    ends : callable or None
-        See `ascend_lbfgs`; None for few rows, and for the evidence of the exact process.
+    another stage follows, where the last ten themselves gained nothing visible. None for few rows,
+    and for the evidence of the exact process. See `ascend_lbfgs`.
     """
     if len(problem.rows) <= FEW_ROWS or problem.is_exact:
         return None

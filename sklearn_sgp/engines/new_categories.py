@@ -84,7 +84,6 @@ def _variances_of_new(posterior, parts):
 
     Parameters
     ----------
-    posterior : Posterior
     parts : list of CategoryPart
         Of one column.
     """

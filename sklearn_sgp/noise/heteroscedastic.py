@@ -165,7 +165,7 @@ class _CoordinateAscent:
             gain, before = fit.gain_over(best), best
             best = self.kept = fit if gain > 0.0 else best
             _raise_ctrl_c(fit)
-            if count == n_rounds or self._ends(fit, gain, begun):
+            if count == n_rounds or self._ends(gain, begun):
                 return best
             begun = self._begin_round()
             try:
@@ -249,7 +249,7 @@ class _CoordinateAscent:
             return update
         return _settled(fit.others(errors), update, errors, self.free)
 
-    def _ends(self, fit, gain, begun):
+    def _ends(self, gain, begun):
         """Return True if there is no time for another round, or nothing to gain by it."""
         clock = self.trace.clock
         if self._is_over():

@@ -84,16 +84,6 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     patterns : list of ndarray of int
     with_inputs : bool
         Whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    value : float
-    gradient : Gradient
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If K(Z, Z) does not factorise, or the value is not finite.
     """
     kernel, Z = parameters.kernel, parameters.Z
     s2, W = noise_of_outputs(parameters), parameters.mixing
@@ -128,15 +118,9 @@ def without_means(rows, parameters):
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):
-    """Return cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+    """Return cotangents of the sums at fixed L, and derivatives in W (t, Q) and in log noise (t,).
 
     They hold as well where q(u) has information besides that of the rows.
-
-    Returns
-    -------
-    cotangent : OutputSumsCotangent
-    mixing : ndarray of shape (t, Q)
-    log_noise : ndarray of shape (t,)
     """
     W, s2, Q = q.mixing, noise_variance, q.n_latent
     gram = np.empty_like(sums.gram)

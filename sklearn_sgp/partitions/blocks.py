@@ -280,7 +280,7 @@ class ConditionedBlocks(AnyBlocks):
 
 
 def are_near(blocks, places, cells):
-    """Find the rows that are among those that test rows of their cells are conditioned on.
+    """Find the rows that are among those that test rows of their cells are conditioned on, (n,).
 
     Parameters
     ----------
@@ -288,10 +288,6 @@ def are_near(blocks, places, cells):
         Of the rows, as they came to be put in.
     cells : ndarray of int, shape (n,)
         A cell for each row, -1 for none.
-
-    Returns
-    -------
-    near : ndarray of bool, shape (n,)
     """
     groups = blocks.groups if blocks.is_conditioned else blocks
     held = np.argsort(groups.order)[places] if groups.sorted else places

@@ -63,7 +63,6 @@ class Shares:
 
     Parameters
     ----------
-    predictor : Predictor
     share, usual, beyond : ndarray of shape (t,)
     """
 
@@ -196,7 +195,6 @@ class PlaceScale:
 
     Parameters
     ----------
-    predictor : Predictor
     noise_variance : float or ndarray of shape (t,)
     near : NearSample
     share, usual : ndarray of shape (t,)

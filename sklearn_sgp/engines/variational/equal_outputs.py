@@ -27,14 +27,9 @@ def or_as_one_output(problem, best, run):
 
     Parameters
     ----------
-    problem : Problem
     best : BestSoFar
     run : callable
         ``run(problem)``: a problem and a `Fitted`.
-
-    Returns
-    -------
-    best : BestSoFar
     """
     begin = with_shares(problem.start, problem.rows) if problem.learns else None
     if begin is None:
