@@ -303,12 +303,8 @@ def best_of_priors(find, problem, learned):
     """Return what is found with the last jitter, or with that of learning where that is better.
 
     With the last jitter, a smaller one, rounding may cost more than the jitter does.
-
-    Parameters
-    ----------
-    find : callable
-        ``find(prior)``: a tuple of the prior, the posterior, the objective and more.
-    learned : Run
+    ``find(prior)`` returns a tuple of the prior, the posterior, the objective and more; ``learned``
+    is a `Run`.
     """
     settings, reached = problem.settings, learned.reached
     found = find(settings.final_prior(learned.parameters))

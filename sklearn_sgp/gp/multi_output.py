@@ -75,10 +75,6 @@ class MixedPosterior:
         total.flat[:: len(total) + 1] += 0.5 * np.trace(C)
         return total
 
-    def cross_cotangent(self, scaled):
-        """Return the derivative of the bound in the sums of a y^T, for W / D (t, Q)."""
-        return np.ascontiguousarray(self.v_mean @ scaled.T)
-
     def fits(self, cross):
         """Return products of the sums of a y^T with the latent functions' means, (t, Q)."""
         return product(cross, self.v_mean, trans_a=True)

@@ -225,7 +225,8 @@ def length_scales(kernel, n_features):
             parts.append(LengthScales(leaf.kernel_name, columns, values))
         for one, scales in _of_directions(leaf, expression.values):
             parts.append(LengthScales(one.kernel_name, columns, scales))
-        if isinstance(leaf, Opaque) and _measures_distance(leaf.kernel):
+        is_own = isinstance(leaf, Opaque) and hasattr(leaf.kernel, "length_scale")
+        if is_own and not hasattr(leaf.kernel, "periodicity"):
             values = np.atleast_1d(np.asarray(leaf.kernel.length_scale, dtype=np.float64))
             parts.append(LengthScales(type(leaf.kernel).__name__, columns, values))
     return parts
@@ -245,11 +246,6 @@ def _of_directions(leaf, values):
     metrics = leaf.metrics(values) if isinstance(leaf, Directions) else []
     with np.errstate(divide="ignore"):
         return [(one, 1.0 / np.linalg.norm(weights, axis=0)) for one, weights in metrics]
-
-
-def _measures_distance(kernel):
-    """Return True if a scikit-learn kernel has a length scale of distances between inputs."""
-    return hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity")
 
 
 def _leaves(expression):

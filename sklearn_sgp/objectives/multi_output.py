@@ -50,12 +50,6 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
 
     The expected log density is scaled, the divergence from the prior counts once (docs/theory.md,
     eq. 12).
-
-    Parameters
-    ----------
-    sums : OutputSums
-    scalars : OutputScalars
-    patterns : list of ndarray of int
     """
     W, scaled = q.mixing, q.mixing / noise_variance[:, None]
     constants = _of_constants(scalars, noise_variance)
@@ -140,7 +134,7 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
     log_noise = (
         log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - scalars.shares * sums.count)
     )
-    cross = q.cross_cotangent(W / s2[:, None])
+    cross = np.ascontiguousarray(q.v_mean @ (W / s2[:, None]).T)
     diagonal = (-0.5 * W**2 / s2[:, None]).sum(axis=1)
     return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise
 

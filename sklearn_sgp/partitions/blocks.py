@@ -158,11 +158,7 @@ class Blocks(AnyBlocks):
     def extended(self, rows, labels):
         """Add rows; labels beyond the last block begin new ones.
 
-        Parameters
-        ----------
-        rows : Rows
-            Targets scaled as before.
-        labels : ndarray of int, shape (n,)
+        Their targets are scaled as before.
         """
         return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
 

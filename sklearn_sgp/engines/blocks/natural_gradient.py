@@ -76,12 +76,8 @@ class NaturalGradientAscent:
     def step(self, chosen, asked=None):
         """Take one natural-gradient step towards the target of these blocks.
 
-        Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
-
-        Parameters
-        ----------
-        asked : callable or None
-            See `drawn`.
+        Atomic: an exception at any moment leaves q(u) as it was before the step or after it. For
+        ``asked`` see `drawn`.
         """
         asked, constant = (asked or self._asked(chosen))()
         n_seen, seen = self.n_seen + len(chosen), self.seen.copy()

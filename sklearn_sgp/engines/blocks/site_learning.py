@@ -182,14 +182,7 @@ class SiteLearning:
         return result, n_iter, cut_by
 
     def _climb(self, task, parameters, count, turns, speed, seconds, budget):
-        """Follow the evidence of some groups by Adam, scaled to all rows, again and again.
-
-        Returns
-        -------
-        parameters : Parameters
-        n_passes : int
-        cut_by : str or None
-        """
+        """Follow the evidence of some groups by Adam, scaled to all rows; as `ascend_in_passes`."""
         groups = self.groups(parameters, count)
         if budget.is_limited:
             groups, turns = self._affordable(task, groups, parameters, turns, seconds)

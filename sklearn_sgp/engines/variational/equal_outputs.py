@@ -25,11 +25,7 @@ _LEAST_GAIN = 0.05
 def or_as_one_output(problem, best, run):
     """Learn again with shares of outputs that are nearly equal, and keep what predicts better.
 
-    Parameters
-    ----------
-    best : BestSoFar
-    run : callable
-        ``run(problem)``: a problem and a `Fitted`.
+    ``run(problem)`` returns a problem and a `Fitted`.
     """
     begin = with_shares(problem.start, problem.rows) if problem.learns else None
     if begin is None:
