@@ -147,14 +147,9 @@ def single_openmp_thread(when=True):
 
 
 def group_bounds(n_rows, chunk):
-    """Return contiguous groups of rows, at most N_GROUPS, of whole chunks but for the last.
+    """Return (first, end) of contiguous groups, at most N_GROUPS, of whole chunks but for the last.
 
     ``chunk`` rows are worked on together.
-
-    Returns
-    -------
-    bounds : list of (int, int)
-        First and last-plus-one row of each group.
     """
     n_chunks = -(-n_rows // chunk)
     per_group = -(-n_chunks // N_GROUPS) * chunk
@@ -263,10 +258,6 @@ def in_chunks(function, X, n_jobs=None):
         be pickled where the joblib backend is one of processes.
     X : ndarray of shape (n, d), or tuple of ndarray
         Arrays of as many rows are arguments of the function.
-
-    Returns
-    -------
-    result : ndarray or tuple of ndarray
     """
     arrays = X if isinstance(X, tuple) else (X,)
     if 0 < len(arrays[0]) <= PREDICT_CHUNK:

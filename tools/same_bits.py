@@ -26,8 +26,6 @@ ROOT = Path(__file__).resolve().parents[1]
 BETWEEN = " | "
 # Sums in threads depend on how many there are, and those on the machine's load.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
-# Public names that have changed: old and new.
-RENAMED = {"spread_range_": "variance_scale_", "spread_gain_": "variance_scale_gain_"}
 
 
 def prepare():
@@ -99,13 +97,6 @@ def difference(one, other, rtol):
     return f"differs by {found:.1e}" if found else "differs by a sign of zero or NaN"
 
 
-def renamed(key):
-    """Return the name of today for an entry that was stored under an older one."""
-    for old, new in RENAMED.items():
-        key = key.replace(old, new)
-    return key
-
-
 def differences(stored, found, rtol):
     """Describe all entries that differ, by the name of the configuration and of the entry."""
     told = {}
@@ -149,7 +140,7 @@ def store(path, only, jobs):
 def compare(path, only, jobs, rtol):
     """Print what differs from a file; return 1 if anything does."""
     with np.load(path) as file:
-        stored = {renamed(key): file[key] for key in file.files if only in configuration(key)}
+        stored = {key: file[key] for key in file.files if only in configuration(key)}
     found = computed(only, jobs)
     told = differences(stored, found, rtol)
     for name, entries in told.items():

@@ -47,9 +47,7 @@ class Partitions:
 def example_of(X):
     """Return one row of zeros with the columns of X, by which scikit-learn checks their names.
 
-    Parameters
-    ----------
-    X : dask array or dataframe, or data set on disk; anything else is returned
+    X is a dask array or dataframe, or a data set on disk; anything else is returned.
 
     Raises
     ------

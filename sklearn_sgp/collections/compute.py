@@ -53,7 +53,7 @@ class Shared:
 
 
 def each(function, parts, *shared):
-    """Delay ``function(*part, *shared)`` for each partition, each part a tuple.
+    """Delay ``function(*part, *shared)`` for each partition, each part a tuple; return the tasks.
 
     Parameters
     ----------
@@ -62,10 +62,6 @@ def each(function, parts, *shared):
         Delayed or in memory.
     shared : tuple
         The same for all.
-
-    Returns
-    -------
-    tasks : list of Delayed
     """
     from dask import delayed
 

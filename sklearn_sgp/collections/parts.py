@@ -32,7 +32,7 @@ class RawPart:
 
 
 def checked_part(X, y, weight, labels, n_features, check_y, allows_missing=False):
-    """Validate one partition as `fit` validates rows in memory.
+    """Validate one partition as `fit` validates rows in memory; return a `RawPart`.
 
     Parameters
     ----------
@@ -41,10 +41,6 @@ def checked_part(X, y, weight, labels, n_features, check_y, allows_missing=False
         ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
     allows_missing : bool
         Whether numbers of X may be NaN.
-
-    Returns
-    -------
-    part : RawPart
     """
     finite = "allow-nan" if allows_missing else True
     options = {"order": None, "ensure_min_samples": 0, "ensure_all_finite": finite}

@@ -4,12 +4,7 @@ from pathlib import Path
 
 
 class StoredRows:
-    """A data set of a file, which is opened again where it was closed, or where a copy is read.
-
-    Parameters
-    ----------
-    dataset : h5py.Dataset
-    """
+    """A data set of a file, which is opened again where it was closed, or where a copy is read."""
 
     def __init__(self, dataset):
         self.path, self.name = str(Path(dataset.file.filename).absolute()), dataset.name

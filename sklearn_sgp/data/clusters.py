@@ -27,7 +27,7 @@ def nearest(X, centres):
 
 
 def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
-    """Return the centres of k-means, sorted and distinct.
+    """Return the centres of k-means, (k, d), sorted and distinct.
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def kmeans(points, count, rng, *, max_iter, weight=None, init="k-means++"):
         Positive weights; None means 1.
     init : {"k-means++", "random"}
         First centres: far apart, or some of the points, for thousands of small calls.
-
-    Returns
-    -------
-    centres : ndarray of shape (k, d)
     """
     points = np.asarray(points, dtype=np.float64)
     middle = points.mean(axis=0)
@@ -75,12 +71,9 @@ def distinct(points):
 
 
 def short_path(points):
-    """Return an order in which successive points are near: the nearest one left comes next.
+    """Return an order, (n,), in which successive points are near: the nearest one left comes next.
 
-    Returns
-    -------
-    order : ndarray of int, shape (n,)
-        From one end of the principal axis.
+    It begins at one end of the principal axis.
     """
     middle = points - points.mean(axis=0)
     axis = np.linalg.svd(middle, full_matrices=False)[2][0]

@@ -104,7 +104,7 @@ def new_inducing_inputs(method, rows, Z, count, kernel, scale, rng):
 
 
 def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
-    """Choose inducing inputs for categories that none of the present ones has.
+    """Choose inducing inputs, (k, d), for categories that none of the present ones has.
 
     Each gets as many as if all inducing inputs were shared equally among the categories of its
     column, together no more than half of them; the categories of the largest weight come first.
@@ -112,17 +112,12 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     Parameters
     ----------
     method : {"kmeans", "greedy", "random"}
-    rows : Rows
     Z : ndarray of shape (m, d)
         Present inducing inputs.
     n_inducing : int
         Largest number of inducing inputs.
     kernel, scale, rng
         As in `choose_inducing`.
-
-    Returns
-    -------
-    new : ndarray of shape (k, d)
     """
     new, weight = Z[:0], each_weight(rows.observations, len(rows))
     for column in kernel.expression.held_columns:
@@ -195,7 +190,7 @@ def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
 
 
 def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least=0):
-    """Pick rows one by one where the conditional variance, times the weight, is largest.
+    """Pick indices one by one where the conditional variance, times the weight, is largest.
 
     A partial pivoted Cholesky factorisation of K(X, X) (Burt et al. 2020), O(n m^2).
 
@@ -208,11 +203,6 @@ def greedy_variance(kernel, X, mass, n_inducing, *, tol=1e-10, enough=0.0, least
     enough : float
         After ``least`` picks it also stops when none exceeds this, in units of the kernel.
     least : int
-
-    Returns
-    -------
-    picked : ndarray of int
-        Indices, in the order they were picked.
     """
     variance = kernel.diag(X).astype(np.float64)
     stop = tol * variance.max()
@@ -259,7 +249,7 @@ def _closeness(kernel, X):
 
 
 def greedy_error(K, means, n_inducing, tol=1e-8):
-    """Pick one by one the value that those picked before predict worst.
+    """Pick one by one the value that those picked before predict worst; return sorted indices.
 
     The expected squared error of a prediction is the conditional variance plus the squared
     difference of the posterior mean from what the kept values predict.
@@ -272,11 +262,6 @@ def greedy_error(K, means, n_inducing, tol=1e-8):
         Posterior means. Squares are averaged over columns.
     tol : float
         As in `greedy_variance`: the jitter hides what lies below.
-
-    Returns
-    -------
-    picked : ndarray of int
-        Sorted.
     """
     variance, left = np.diagonal(K).copy(), means.copy()
     stop, columns = tol * variance.max(), np.empty((n_inducing, len(K)))

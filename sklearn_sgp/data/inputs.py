@@ -210,7 +210,7 @@ class InputFormat:
         """
         waits = self.codes.can_wait(X)
         X = X if waits else self.codes.transform(X)
-        if not _is_of_numbers(X):
+        if not (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
             refuse_dates(X, self.apart)
         return X, waits
 
@@ -341,10 +341,6 @@ def _refuse_things(X, kernel, error):
             "and X holds such. Make columns of numbers of them, or give the kernel to "
             "GaussianProcessRegressor or GaussianProcessClassifier of scikit-learn."
         ) from error
-
-
-def _is_of_numbers(X):
-    return isinstance(X, np.ndarray) and X.dtype.kind in "iufb"
 
 
 def _holds_strings(X):

@@ -142,12 +142,7 @@ class MissingValues:
         return MissingValues(columns, mean, std, limits, precision)
 
     def filled(self, X):
-        """Return X without gaps, and behind it for each of ``columns`` whether it is missing.
-
-        Returns
-        -------
-        X : array of shape (n, d + len(columns))
-        """
+        """Return X without gaps, and behind it for each of ``columns`` whether it is missing."""
         X = np.array(X)
         is_missing = np.isnan(X)
         for rows, gap in _groups(is_missing):

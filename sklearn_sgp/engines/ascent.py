@@ -284,12 +284,8 @@ def _small_gain(problem, interim):
     """Return what ends a run on many rows: True where more iterations would gain nothing.
 
     That is where so many more, at the pace of the last ten, would gain nothing visible; where
-    another stage follows, where the last ten themselves gained nothing visible.
-
-    Returns
-    -------
-    ends : callable or None
-        See `ascend_lbfgs`; None for few rows, and for the evidence of the exact process.
+    another stage follows, where the last ten themselves gained nothing visible. None for few rows,
+    and for the evidence of the exact process. See `ascend_lbfgs`.
     """
     if len(problem.rows) <= FEW_ROWS or problem.is_exact:
         return None
@@ -307,12 +303,8 @@ def best_of_priors(find, problem, learned):
     """Return what is found with the last jitter, or with that of learning where that is better.
 
     With the last jitter, a smaller one, rounding may cost more than the jitter does.
-
-    Parameters
-    ----------
-    find : callable
-        ``find(prior)``: a tuple of the prior, the posterior, the objective and more.
-    learned : Run
+    ``find(prior)`` returns a tuple of the prior, the posterior, the objective and more; ``learned``
+    is a `Run`.
     """
     settings, reached = problem.settings, learned.reached
     found = find(settings.final_prior(learned.parameters))

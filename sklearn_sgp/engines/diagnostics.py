@@ -80,17 +80,13 @@ def warn_of_missed(problem, result, look, asks_reach=True):
 
 
 def warn_of_no_reach(problem, result):
-    """Warn of a given kernel that relates no row to another.
+    """Warn of a given kernel that relates no row to another; return whether that was said.
 
     Where it did at the start, that may be right: targets of pure noise ask for no more.
-
-    Returns
-    -------
-    is_told : bool
-        Whether it relates none, and that was said.
     """
     start, rows, X = problem.start, problem.rows, problem.rows.X
-    if not _is_given(start) or rows.live_elsewhere or _are_repeated(problem):
+    are_repeated = (problem.n_samples or 0) >= 1.5 * len(rows)  # half of them, which were merged
+    if not _is_given(start) or rows.live_elsewhere or are_repeated:
         return False
     if has_reach(result.parameters.kernel, X):
         return False
@@ -108,11 +104,6 @@ def warn_of_no_reach(problem, result):
 
 def _is_given(start):
     return start.space.learns("theta") and "theta" not in start.left_open
-
-
-def _are_repeated(problem):
-    """Return whether half of the rows are repeated ones, which were merged."""
-    return (problem.n_samples or 0) >= 1.5 * len(problem.rows)
 
 
 def _scales(start, result):

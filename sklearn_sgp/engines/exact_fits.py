@@ -56,10 +56,7 @@ class ExactObjective:
 def exact_fit(prior, noise_variance, rows):
     """Return the `ExactPosterior` of rows with Gaussian noise that are all inducing inputs.
 
-    Returns
-    -------
-    found : ExactPosterior or None
-        None where some row is no inducing input, or where the noise is lost in rounding.
+    None where some row is no inducing input, or where the noise is lost in rounding.
     """
     distinct = DistinctRows.within_inputs(prior.Z, rows)
     return None if distinct is None else exact_posterior_of_rows(prior, distinct, noise_variance)

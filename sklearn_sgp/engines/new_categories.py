@@ -80,13 +80,8 @@ def _variances_of_new(posterior, parts):
 
     Functions of categories are compared at some inducing inputs, where each of them counts as a
     level, and all together as so many independent ones as they vary. Where a category has several
-    parts, their sum is what rows tell, and each has the share in it that it has alone.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    parts : list of CategoryPart
-        Of one column.
+    parts, their sum is what rows tell, and each has the share in it that it has alone. The
+    ``parts`` are those of one column.
     """
     column, count = parts[0].column, min(len(part.covariance.factor) for part in parts)
     codes = fixed_index(count, _MOST_LEVELS)

@@ -127,7 +127,8 @@ def start(rows, choices, likelihood, rng, previous=None, choose=None):
     if not rows.live_elsewhere:
         warn_of_far_inputs(is_blinded)
     std = np.where(spread > 0.0, spread, 1.0)
-    units = _target_units(rows, choices, likelihood)
+    is_normalized = choices.normalize_y is True or isinstance(choices.normalize_y, str)
+    units = TargetUnits.of(rows) if likelihood.scales_targets and not is_normalized else UNIT
     kernels = _kernels(rows, choices, likelihood, center, spread, previous, units)
     shared = (rows, choices, likelihood, previous, center, spread, units)
     first = _start_with(
@@ -161,11 +162,6 @@ def _with_more_noise(start):
         return []
     more = more if np.ndim(parameters.log_noise) else float(more[0])
     return [replace(start, parameters=parameters.with_values(log_noise=more))]
-
-
-def _target_units(rows, choices, likelihood):
-    is_normalized = choices.normalize_y is True or isinstance(choices.normalize_y, str)
-    return TargetUnits.of(rows) if likelihood.scales_targets and not is_normalized else UNIT
 
 
 def _kernels(rows, choices, likelihood, center, spread, previous, units):

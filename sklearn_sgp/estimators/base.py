@@ -113,7 +113,8 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             nonlocal n_printed
             if self.verbose > 1 and len(trace.objectives) > n_printed:
                 n_printed = len(trace.objectives)
-                self._print_entry(trace, trace.objectives[-1] - log_scale)
+                entry = f"entry {n_printed}, objective {trace.objectives[-1] - log_scale:.6g}"
+                print(f"[{type(self).__name__}] {trace.seconds()}: {entry}")
             elif self.verbose and trace.whole_clock.elapsed() - told >= _TOLD_SECONDS:
                 on_stage(trace)
             told_now = trace.words(), trace.seconds_left()
@@ -125,10 +126,6 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
             yield
         finally:
             trace.on_iteration = trace.on_stage = None  # they hold rows and self
-
-    def _print_entry(self, trace, objective):
-        n = len(trace.objectives)
-        print(f"[{type(self).__name__}] {trace.seconds()}: entry {n}, objective {objective:.6g}")
 
     def _print_end(self, trace):
         scale, name = self._fitted.variance_scale, type(self).__name__

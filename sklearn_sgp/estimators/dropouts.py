@@ -110,15 +110,11 @@ def _refuse_none(y):
 
 def _check_gaps(estimator):
     """Refuse NaN in independent outputs that do not take it."""
-    if isinstance(estimator.normalize_y, str) or not _takes_gaps(estimator.likelihood):
+    likelihood, warps = regression_likelihood(estimator.likelihood), estimator.normalize_y
+    if isinstance(warps, str) or not likelihood.conjugate or likelihood.allows_outliers:
         raise ValueError(
             "Targets of several outputs may be NaN in some of them with likelihood='gaussian' and "
             "targets that are at most centred and scaled. Got "
             f"likelihood={estimator.likelihood!r}, normalize_y={estimator.normalize_y!r}: "
             "fit a stream for each output."
         )
-
-
-def _takes_gaps(likelihood):
-    likelihood = regression_likelihood(likelihood)
-    return likelihood.conjugate and not likelihood.allows_outliers

@@ -7,6 +7,7 @@ the estimator, whose parameters it reads.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -311,12 +312,11 @@ class Learn:
     """Lets the engine solve the problem."""
 
     def __call__(self, fit):
-        fitted = yield from fitted_beside_constants(self.of(fit), fit.problem)
-        return replace(fit, fitted=fitted)
+        return replace(fit, fitted=(yield from self.of(fit)(fit.problem)))
 
     def of(self, fit):
-        """Return ``learn(problem)``, a `Fitted`, for steps that solve other problems, too."""
-        return fit.engine.fit
+        """Return ``learn(problem)``, which asks for a `Fitted`, as steps that solve others have."""
+        return partial(fitted_beside_constants, fit.engine.fit)
 
 
 @dataclass(frozen=True)

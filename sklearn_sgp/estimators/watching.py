@@ -41,7 +41,9 @@ def watched(estimator, fitted, rows, order):
     share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
     telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
     fitted = counted(fitted, rows, fitted.targets)
-    if not (_can_shift(estimator, fitted) and len(telling)):
+    # a measure are units that follow rows, and a kernel and noise that are learned
+    can_shift = fitted.state.moments is not None and estimator.optimizer is not None
+    if not (can_shift and len(telling)):
         return _with(fitted, watch), 1.0 if isinstance(share, str) else share
     seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
     state = fitted.state
@@ -68,11 +70,6 @@ def watched(estimator, fitted, rows, order):
 
 def _with(fitted, watch):
     return replace(fitted, state=replace(fitted.state, watch=watch))
-
-
-def _can_shift(estimator, fitted):
-    """Return whether units follow rows, and kernel and noise are learned: they are a measure."""
-    return fitted.state.moments is not None and estimator.optimizer is not None
 
 
 def scored(estimator, fitted, rows):

@@ -68,10 +68,7 @@ def singular_block(noise_variance, weight):
 def naming_block(noise_variance, weight):
     """Name a block's rows where a covariance is not positive definite; a context.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n,)
-        Of its rows.
+    Its rows have the weights (n,).
     """
     try:
         yield

@@ -34,13 +34,9 @@ class BlockSums(NamedTuple):
 
 
 def pieces_of_blocks(blocks, m, model, n_jobs=None, noise_variance=1.0):
-    """Group blocks for two passes, of which the first may keep its factors.
+    """Group blocks for two passes, of which the first may keep its factors: `passes.AnyPieces`.
 
     The blocks are of positive weight, none empty; ``m`` counts inducing inputs.
-
-    Returns
-    -------
-    pieces : passes.AnyPieces
     """
     n_dense = np.size(noise_variance) * model.dense
     size = sum(len(rows) * (m + max(n_dense, 1) * m + n_dense * len(rows)) for rows in blocks)
@@ -100,7 +96,7 @@ def _each_factors(group, kept, prior, noise_variance, model):
 
 
 def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
-    """Sum of E_q[log t_B] and its derivatives, q held in whitened coordinates.
+    """Sum of E_q[log t_B] and its derivatives, q held in whitened coordinates: `GradientSums`.
 
     Parameters
     ----------
@@ -110,10 +106,6 @@ def block_gradient_sums(q, pieces, noise_variance, model, *, with_inputs=True):
         As in `block_sums`, whose factors the pieces may have kept.
     with_inputs : bool
         Whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    sums : GradientSums
     """
     q.prior.warm_cache()
     moments = [

@@ -28,11 +28,7 @@ def noise_gradient(noise_variance, by_output):
     """Return the derivative in the log noise variance, from those of the outputs.
 
     ``by_output`` are derivatives if each output had a noise variance of its own, (t,) or a number.
-
-    Returns
-    -------
-    derivative : float or ndarray of shape (t,)
-        Of the shape of ``noise_variance``.
+    It has the shape of ``noise_variance``.
     """
     return by_output if np.ndim(noise_variance) else float(np.sum(by_output))
 
@@ -113,10 +109,6 @@ def pull_back(prior, X, A, gradient, with_inputs=True):
     """Carry the cotangents of a block to kernel and inducing inputs, overwriting them.
 
     ``with_inputs`` says whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    sums : GradientSums
     """
     kernel, AAt = prior.kernel, product(gradient.A, A, trans_b=True)
     la.trmm(prior.L_inv, gradient.A, True)

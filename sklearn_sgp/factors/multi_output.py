@@ -112,13 +112,9 @@ def _of_rows(A, seen):
 
 
 def output_sums(prior, pieces, patterns):
-    """Sum over all rows.
+    """Sum over all rows: `OutputSums`.
 
     For ``patterns`` see `outputs_by_rows`.
-
-    Returns
-    -------
-    sums : OutputSums
     """
     total, *parts = pieces.map(_sum_group, prior.kernel, prior.Z, prior.L_inv, patterns)
     for part in parts:
@@ -152,12 +148,7 @@ def output_sums_gradient(prior, pieces, patterns, cotangent, *, with_inputs=True
     """Return the gradient of <cotangent, sums> in the kernel's parameters and in Z, at fixed L.
 
     Parameters are those of `output_sums`, whose blocks the pieces may have kept, and the cotangents
-    of its result.
-
-    Returns
-    -------
-    grad_theta : ndarray of shape (n_theta,)
-    grad_Z : ndarray of shape (m, d), or 0.0 where not asked for
+    of its result. That in Z is 0.0 where it is not asked for.
     """
     gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
     for one in (*gram, cross):  # inv(L)^T once on these, not on every block

@@ -121,21 +121,15 @@ class OwnModel:
             H, h, constant = np.asarray(H, float), np.asarray(h, float), float(constant)
         except (TypeError, ValueError):
             H = h = constant = None
-        if H is None or H.shape != (m, m) or h.shape != (m, t) or not _are_finite(H, h, constant):
-            got = ", ".join(str(np.shape(part)) for part in made) if _is_triple(made) else made
+        is_right = H is not None and H.shape == (m, m) and h.shape == (m, t)
+        if not (is_right and all(np.isfinite(part).all() for part in (H, h, constant))):
+            is_triple = isinstance(made, tuple) and len(made) == 3
+            got = ", ".join(str(np.shape(part)) for part in made) if is_triple else made
             raise ValueError(
                 f"The terms of {type(self.own).__name__} must be finite: H of shape {(m, m)}, h of "
                 f"shape {(m, t)} and a number. Got {got}: correct its method 'terms'."
             )
         return H, h, constant
-
-
-def _are_finite(*parts):
-    return all(np.isfinite(part).all() for part in parts)
-
-
-def _is_triple(made):
-    return isinstance(made, tuple) and len(made) == 3
 
 
 @dataclass(frozen=True)

@@ -88,14 +88,10 @@ def _of_each(A, y, root):
 
 
 def row_sums(kernel, Z, L_inv, pieces):
-    """Sum over all rows.
+    """Sum over all rows: `RowSums`.
 
     ``L_inv`` is the inverse of the Cholesky factor of K(Z, Z) for the whitened form, None for the
     direct one.
-
-    Returns
-    -------
-    sums : RowSums
     """
     total, *parts = pieces.map(_sum_group, kernel, Z, L_inv)
     for part in parts:
@@ -130,12 +126,7 @@ def row_sums_gradient(kernel, Z, L_inv, pieces, cotangent, *, with_inputs=True):
     """Return the gradient of <cotangent, sums> in log parameters and in Z, at fixed L.
 
     Parameters are those of `row_sums`, whose blocks the pieces may have kept, and the cotangents of
-    its result.
-
-    Returns
-    -------
-    grad_theta : ndarray of shape (n_theta,)
-    grad_Z : ndarray of shape (m, d), or 0.0 where not asked for
+    its result. That in Z is 0.0 where it is not asked for.
     """
     gram, cross = 2.0 * cotangent.gram, np.array(cotangent.cross, order="C")
     if L_inv is not None:

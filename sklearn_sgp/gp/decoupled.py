@@ -96,13 +96,10 @@ class DecoupledPosterior(MixedPosterior):
 
     def joined(self, other):
         """Add the information of both; decoupled where the same rotation decouples both."""
-        if not self._turns_with(other):
+        is_decoupled = isinstance(other, DecoupledPosterior)
+        if not (is_decoupled and np.array_equal(self.rotation, other.rotation)):
             return self.coupled.joined(other)
         return self._replaced(self.turned.joined(other.turned))
-
-    def _turns_with(self, other):
-        is_decoupled = isinstance(other, DecoupledPosterior)
-        return is_decoupled and np.array_equal(self.rotation, other.rotation)
 
     def seen_by(self, prior):
         other = self._replaced(self.turned.seen_by(prior))

@@ -75,10 +75,6 @@ class MixedPosterior:
         total.flat[:: len(total) + 1] += 0.5 * np.trace(C)
         return total
 
-    def cross_cotangent(self, scaled):
-        """Return the derivative of the bound in the sums of a y^T, for W / D (t, Q)."""
-        return np.ascontiguousarray(self.v_mean @ scaled.T)
-
     def fits(self, cross):
         """Return products of the sums of a y^T with the latent functions' means, (t, Q)."""
         return product(cross, self.v_mean, trans_a=True)
@@ -89,10 +85,14 @@ class MixedPosterior:
 
     # ---- Predictions
 
+    def latent_mean(self, X):
+        """Return the means of the latent functions, shape (n, Q)."""
+        block = self.prior.kernel.block(self.prior.Z, X)
+        return product(block, self.coefficients, trans_a=True)
+
     def mean(self, X):
         """Return the means of the outputs, shape (n, t)."""
-        block = self.prior.kernel.block(self.prior.Z, X)
-        return product(block, self.coefficients, trans_a=True) @ self.mixing.T
+        return self.latent_mean(X) @ self.mixing.T
 
     def moments(self, X):
         """Return means (n, t) of the outputs, and their covariances (n, t, t) at each row."""

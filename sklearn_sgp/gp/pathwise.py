@@ -18,13 +18,9 @@ _DRAWS_AT_A_TIME = 16
 
 
 def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
-    """Draw latent functions from q.
+    """Draw latent functions from q: `PathwiseDraws`.
 
     ``n_features`` random features stand for the prior.
-
-    Returns
-    -------
-    functions : PathwiseDraws
     """
     draws = [
         _draw(posterior.prior, precision, posterior.v_mean[:, columns], n_samples, rng, n_features)
@@ -34,12 +30,7 @@ def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
 
 
 def draw_mixed_functions(posterior, n_samples, rng):
-    """Draw functions of mixed outputs; parameters as in `draw_functions`.
-
-    Returns
-    -------
-    functions : MixedDraws
-    """
+    """Draw functions of mixed outputs, `MixedDraws`; parameters as in `draw_functions`."""
     m, Q = posterior.v_mean.shape
     v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
     v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v).reshape(m, -1)

@@ -191,13 +191,7 @@ class BoundKernel:
         return self.expression.node.slopes_at(self.values, _read(X), along)[2]
 
     def terms(self):
-        """Return the terms of a kernel that is a sum, as kernels of the same inputs.
-
-        Returns
-        -------
-        terms : list of BoundKernel
-            In the order of the sum; the kernel itself where it is none.
-        """
+        """Return the terms of a kernel that is a sum, as kernels of the same inputs, or itself."""
         every = self.expression.summands
         return [BoundKernel(replace(self.expression, node=node), self.values) for node in every]
 

@@ -14,14 +14,10 @@ _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
 
 def input_scales(kernel, fallback):
-    """Return the shortest length scale on each column of the inputs.
+    """Return the shortest length scale, (d,), on each column of the inputs.
 
     ``fallback``, (d,), stands for the columns on which the kernel has no length scale, 100 times as
     much for those that it does not see.
-
-    Returns
-    -------
-    scales : ndarray of shape (d,)
     """
     shortest = np.full(len(fallback), np.inf)
     unseen = np.full(len(fallback), _LARGEST_NEARNESS_SCALE)
@@ -142,10 +138,6 @@ def units_of_theta(expression, spread):
     Weights of a column in directions have the inverse of its spread, and weights of directions in
     others the inverse of what these spread with the weights that the expression begins with.
     ``spread``, (d,), is positive.
-
-    Returns
-    -------
-    units : float or ndarray of shape (n_theta,)
     """
     units = np.ones(len(expression.values))
     for leaf, columns in _leaves(expression):
@@ -213,7 +205,7 @@ class LengthScales:
 
 
 def length_scales(kernel, n_features):
-    """Return the length scales of every part of a kernel that has them, from left to right.
+    """Return `LengthScales` of every part of a kernel that has them, from left to right.
 
     Periodic kernels are left out, because their length scale does not belong to a distance between
     inputs.
@@ -224,10 +216,6 @@ def length_scales(kernel, n_features):
         A scikit-learn kernel. A kernel of a user's own is a part if it has ``length_scale``.
     n_features : int
         Number of columns of the inputs.
-
-    Returns
-    -------
-    parts : list of LengthScales
     """
     expression = compile_kernel(split_noise(kernel)[0], np.zeros(n_features))
     parts = []
@@ -237,19 +225,15 @@ def length_scales(kernel, n_features):
             parts.append(LengthScales(leaf.kernel_name, columns, values))
         for one, scales in _of_directions(leaf, expression.values):
             parts.append(LengthScales(one.kernel_name, columns, scales))
-        if isinstance(leaf, Opaque) and _measures_distance(leaf.kernel):
+        is_own = isinstance(leaf, Opaque) and hasattr(leaf.kernel, "length_scale")
+        if is_own and not hasattr(leaf.kernel, "periodicity"):
             values = np.atleast_1d(np.asarray(leaf.kernel.length_scale, dtype=np.float64))
             parts.append(LengthScales(type(leaf.kernel).__name__, columns, values))
     return parts
 
 
 def category_counts(kernel, n_features):
-    """Return the number of categories of each column that a scikit-learn kernel takes as such.
-
-    Returns
-    -------
-    counts : dict of int to int
-    """
+    """Return the number of categories of each column that a scikit-learn kernel takes as such."""
     expression = compile_kernel(split_noise(kernel)[0], np.zeros(n_features))
     return {
         int(column): len(leaf.covariance(expression.values).factor)
@@ -262,11 +246,6 @@ def _of_directions(leaf, values):
     metrics = leaf.metrics(values) if isinstance(leaf, Directions) else []
     with np.errstate(divide="ignore"):
         return [(one, 1.0 / np.linalg.norm(weights, axis=0)) for one, weights in metrics]
-
-
-def _measures_distance(kernel):
-    """Return True if a scikit-learn kernel has a length scale of distances between inputs."""
-    return hasattr(kernel, "length_scale") and not hasattr(kernel, "periodicity")
 
 
 def _leaves(expression):

@@ -41,13 +41,9 @@ class Term:
         return sorted(terms, key=lambda term: not term.is_rough)
 
     def correlations(self, parameters, groups):
-        """Return its correlations of the first of some rows with the others.
+        """Return its correlations, (g, n - 1), of the first of some rows with the others.
 
         Each of ``groups``, (g, n, d), has some rows.
-
-        Returns
-        -------
-        correlations : ndarray of shape (g, n - 1)
         """
         kernels = self._with_and_without(parameters)
         whole, rest = (np.stack([k.block(X[:1], X[1:])[0] for X in groups]) for k in kernels)

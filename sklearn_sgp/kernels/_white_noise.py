@@ -64,11 +64,6 @@ def join_gradient(kernel, process_gradient, noise_gradient):
     noise_gradient : float or ndarray
         In the logarithm of the noise variance, the sum of the levels of the ``WhiteKernel`` terms,
         a float; of no effect where there are none.
-
-    Returns
-    -------
-    gradient : ndarray of shape (n_theta,)
-        In ``kernel.theta``.
     """
     terms = list(_terms(kernel))
     noise = sum(term.noise_level for term in terms if isinstance(term, WhiteKernel))

@@ -168,16 +168,6 @@ def latent_bound(parameters, table, delta, *, given=None, n_jobs=None):
         Jitter in units of the kernel.
     given : Posterior or None
         q(u), held in whitened coordinates; None takes the optimum.
-
-    Returns
-    -------
-    value : float
-    gradient : Gradient
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If K(Z, Z) does not factorise, or the value is not finite.
     """
     kernel, Z, s2 = parameters.kernel, parameters.Z, parameters.noise_variance
     prior, q = Prior.build(kernel, Z, delta), inputs_of(parameters)

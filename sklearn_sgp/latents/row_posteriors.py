@@ -30,7 +30,7 @@ _FOLLOWED_STARTS, _FOLLOWED_ITERATIONS = 3, 5
 
 
 def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
-    """Maximise the bounds of rows by BFGS.
+    """Maximise the bounds of rows by BFGS; return q(x) and the bounds, (n,).
 
     Parameters
     ----------
@@ -40,11 +40,6 @@ def ascend_rows(objective, q, max_iter, tol, deadline=np.inf):
         A row rests once its expected gain is below this, in nats.
     deadline : float
         By `time.perf_counter`: no iteration begins later.
-
-    Returns
-    -------
-    q : InputPosteriors
-    values : ndarray of shape (n,)
     """
     n, Q = q.mean.shape
     x = np.hstack([q.mean, np.clip(np.log(q.variance), *LOG_VARIANCE_BOUNDS)])
@@ -125,7 +120,7 @@ def find_inputs(
     n_jobs=None,
     seconds=np.inf,
 ):
-    """Find q(x) of all rows of a table, and their bounds.
+    """Find q(x) of all rows of a table, and their bounds, (n,), for outputs as scaled.
 
     Parameters
     ----------
@@ -136,12 +131,6 @@ def find_inputs(
     tol : float
     seconds : float
         Rows rest when their share of this is over.
-
-    Returns
-    -------
-    q : InputPosteriors
-    values : ndarray of shape (n,)
-        Bounds of the rows, for outputs as scaled.
     """
     model.warm_cache()
     candidates = None if candidates is None else model.with_moments(candidates)

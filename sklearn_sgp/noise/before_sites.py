@@ -6,7 +6,6 @@ there, to their own tighter bound (docs/theory.md, section 13).
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -24,13 +23,13 @@ _SITE_ITERATIONS, _LIKELIHOOD_ITERATIONS = 10, 20
 def learn_before_sites(problem, learn):
     """Learn with sites, from the end of a coordinate ascent with precisions.
 
-    The likelihood has sites and a ``row_precision``; ``learn(problem)``, which is asked for (see
-    `estimators.asking`), returns a `Fitted`.
+    The likelihood has sites and a ``row_precision``; ``learn(problem)`` asks for a `Fitted` (see
+    `estimators.asking`).
     """
     settings, likelihood = problem.settings, problem.start.likelihood
     in_full = settings.n_restarts_optimizer > 0 or np.isfinite(problem.trace.clock.max_time)
     if in_full or not (problem.learns and settings.optimizer == "auto"):
-        return (yield partial(learn, problem))
+        return (yield from learn(problem))
     inference = ConjugateInference(Gaussian(), problem.rows.y.shape[1])
     easier = replace(problem, start=_gaussian(problem.start), inference=inference)
     try:
@@ -41,7 +40,7 @@ def learn_before_sites(problem, learn):
             fitted = yield from with_variance_scale(easier, likelihood, fitted)
     except NotPositiveDefiniteError:
         # which takes more, or says what is wrong with the rows
-        return (yield partial(learn, problem))
+        return (yield from learn(problem))
     finally:
         problem.trace.constant = 0.0
     start = _with_sites(fitted, problem.start)
@@ -52,7 +51,7 @@ def learn_before_sites(problem, learn):
         problem = knowing(problem, (fitted.posterior, fitted.weight))
     # the first fit has said where learning fell short
     shorter = replace(problem, start=start, settings=shorter, is_interim=True)
-    return (yield partial(learn, shorter))
+    return (yield from learn(shorter))
 
 
 def _gaussian(start):

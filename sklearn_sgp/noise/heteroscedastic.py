@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from ..engines.constant_outputs import fitted_beside_constants
 from ..engines.few_rows import says_little
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import Score
@@ -71,7 +70,7 @@ def alternate_noise(problem, likelihood, learn):
     likelihood : Likelihood
         One with a ``row_precision`` or a ``noise_choice``.
     learn : callable
-        ``learn(problem)`` returns a `Fitted`.
+        ``learn(problem)`` asks for a `Fitted`.
 
     Returns
     -------
@@ -166,7 +165,7 @@ class _CoordinateAscent:
             gain, before = fit.gain_over(best), best
             best = self.kept = fit if gain > 0.0 else best
             _raise_ctrl_c(fit)
-            if count == n_rounds or self._ends(fit, gain, begun):
+            if count == n_rounds or self._ends(gain, begun):
                 return best
             begun = self._begin_round()
             try:
@@ -185,7 +184,7 @@ class _CoordinateAscent:
     def _first_fit(self, problem):
         """Fit with the same noise everywhere."""
         with _share(self.trace, time_shares.EQUAL_NOISE):
-            learned = yield from fitted_beside_constants(self.learn, problem)
+            learned = yield from self.learn(problem)
             self.first = self.kept = NoiseFit(problem, learned)
         _raise_ctrl_c(self.first)
         self.effort = _Effort.of(self.first)
@@ -230,7 +229,7 @@ class _CoordinateAscent:
         iterations = self.effort.iterations if learns else 0
         problem = _given(self.problem, fit.learned, update, iterations)
         self.problem.rng.set_state(self.drawn)  # the same groups of rows
-        learned = yield from fitted_beside_constants(self.learn, problem)
+        learned = yield from self.learn(problem)
         return NoiseFit(problem, learned.with_noise(update.noise))
 
     def _next_update(self, fit, update, errors):
@@ -250,7 +249,7 @@ class _CoordinateAscent:
             return update
         return _settled(fit.others(errors), update, errors, self.free)
 
-    def _ends(self, fit, gain, begun):
+    def _ends(self, gain, begun):
         """Return True if there is no time for another round, or nothing to gain by it."""
         clock = self.trace.clock
         if self._is_over():

@@ -28,11 +28,6 @@ def block_evidence(parameters, blocks, delta, model, *, copies=1.0, with_inputs=
         Of all the blocks stood for.
     gradient : Gradient or None
         None of a model that has none.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If a covariance does not factorise, or the value is not finite.
     """
     prior = Prior.build(parameters.kernel, parameters.Z, delta)
     s2 = parameters.noise_variance

@@ -69,11 +69,6 @@ class ClassRegressions:
         """Return the optimal q(u), one output for each class, and the bound there.
 
         ``pieces`` are those of this object, where their blocks are needed again.
-
-        Returns
-        -------
-        q : Posterior
-        bound : float
         """
         prior.warm_cache()
         pieces = pieces or self._pieces()
@@ -111,11 +106,6 @@ class ClassRegressions:
         """Compute the bound and its gradient.
 
         ``with_inputs`` says whether the gradient in Z is wanted.
-
-        Returns
-        -------
-        value : float
-        gradient : Gradient
         """
         pieces = self._pieces(len(prior.Z))
         q, value = self.optimal_q(prior, pieces)

@@ -101,15 +101,9 @@ def _terms(q, sums, columns, s2):
 
 
 def optimal_q(prior, pieces, noise_variance, coordinates):
-    """Return the optimal q(u), by one pass over the rows.
+    """Return the optimal q(u), by one pass over the rows, and `RowSums` in the same coordinates.
 
     For ``coordinates``, Whitened or Direct, see `gp.coordinates.choose_coordinates`.
-
-    Returns
-    -------
-    q : Whitened, Direct or Separate
-    sums : RowSums
-        In the same coordinates.
     """
     L_inv = prior.L_inv if coordinates.whitens else None
     sums = row_sums(prior.kernel, prior.Z, L_inv, pieces)
@@ -138,16 +132,6 @@ def collapsed_bound(
         Whitened or Direct; None takes what ``limit`` says.
     limit : float
         Largest amplification of rounding with which direct coordinates are taken.
-
-    Returns
-    -------
-    value : float
-    gradient : Gradient
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If K(Z, Z) does not factorise, or the value is not finite.
     """
     kernel, Z, s2 = parameters.kernel, parameters.Z, parameters.noise_variance
     prior = Prior.build(kernel, Z, delta)

@@ -129,10 +129,7 @@ class CompositeLikelihood:
     def standardised_errors(self, parameters):
         """Return errors of rows given y_N, in predictive standard deviations, noise included.
 
-        Returns
-        -------
-        errors : ndarray of shape (n_B, t)
-            Of the rows of all groups, one group after the other.
+        They are (n_B, t), of one group after the other.
         """
         outputs = outputs_by_noise(parameters.noise_variance)
         return np.vstack([_errors(group, parameters.kernel, outputs) for group in self.groups])
@@ -156,12 +153,8 @@ class CompositeLikelihood:
     def left_out(self, parameters):
         """Predict the functions of classes at each group's own rows, given the group's other rows.
 
-        Of a row that stands for equal ones, one of these is left out (`_share_known`).
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n_B, C)
-            Of the rows of all groups, one group after the other.
+        Of a row that stands for equal ones, one of these is left out (`_share_known`). Mean and
+        variance are (n_B, C), of one group after the other.
         """
         bounds = group_bounds(len(self.groups), 1)
         tasks = [(self.groups[lo:hi], parameters.kernel) for lo, hi in bounds]

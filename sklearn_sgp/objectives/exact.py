@@ -74,16 +74,7 @@ class _Output:
 def exact_evidence(parameters, rows):
     """Compute the log evidence of the exact process and its gradient.
 
-    Returns
-    -------
-    value : float
-    gradient : Gradient
-        That of the inducing inputs is zero: they are the rows.
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If K(X, X) with its noise does not factorise, or the value is not finite.
+    The gradient of the inducing inputs is zero: they are the rows.
     """
     kernel, s2 = parameters.kernel, parameters.noise_variance
     outputs = _outputs(kernel, rows, s2)
@@ -130,10 +121,6 @@ def exact_posterior(prior, rows, noise_variance):
     The inducing values of the prior have an error of their own, the jitter. It counts as a part of
     the noise of the rows, which then have the rest: together they are the exact process, whatever
     the jitter is. The inducing inputs of the prior contain the rows.
-
-    Returns
-    -------
-    result : ExactPosterior or None
     """
     try:
         outputs = _outputs(prior.kernel, rows, noise_variance)

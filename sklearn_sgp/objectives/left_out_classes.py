@@ -79,10 +79,7 @@ class LeftOutClasses:
     def calibrated(self, least_share=0.0):
         """Return the likelihood with the best temperature; with 1 where that is hardly better.
 
-        Parameters
-        ----------
-        least_share : float
-            Part of what is missing to probabilities of 1 that is to be gained.
+        ``least_share`` is the part of what is missing to probabilities of 1 that is to be gained.
         """
         temperature, _ = self.best_temperature()
         before, after = self.log_probabilities(1.0), self.log_probabilities(temperature)

@@ -50,12 +50,6 @@ def coregionalised_estimate(q, sums, scalars, patterns, noise_variance, scale):
 
     The expected log density is scaled, the divergence from the prior counts once (docs/theory.md,
     eq. 12).
-
-    Parameters
-    ----------
-    sums : OutputSums
-    scalars : OutputScalars
-    patterns : list of ndarray of int
     """
     W, scaled = q.mixing, q.mixing / noise_variance[:, None]
     constants = _of_constants(scalars, noise_variance)
@@ -84,16 +78,6 @@ def coregionalised_bound(parameters, rows, delta, *, patterns, with_inputs=True,
     patterns : list of ndarray of int
     with_inputs : bool
         Whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    value : float
-    gradient : Gradient
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        If K(Z, Z) does not factorise, or the value is not finite.
     """
     kernel, Z = parameters.kernel, parameters.Z
     s2, W = noise_of_outputs(parameters), parameters.mixing
@@ -128,15 +112,9 @@ def without_means(rows, parameters):
 
 
 def sums_cotangent(q, sums, scalars, patterns, noise_variance):
-    """Return cotangents of the sums over rows at fixed L, and derivatives in W and in log noise.
+    """Return cotangents of the sums at fixed L, and derivatives in W (t, Q) and in log noise (t,).
 
     They hold as well where q(u) has information besides that of the rows.
-
-    Returns
-    -------
-    cotangent : OutputSumsCotangent
-    mixing : ndarray of shape (t, Q)
-    log_noise : ndarray of shape (t,)
     """
     W, s2, Q = q.mixing, noise_variance, q.n_latent
     gram = np.empty_like(sums.gram)
@@ -156,7 +134,7 @@ def sums_cotangent(q, sums, scalars, patterns, noise_variance):
     log_noise = (
         log_noise - (W * fits).sum(axis=1) + 0.5 * (sums.targets / s2 - scalars.shares * sums.count)
     )
-    cross = q.cross_cotangent(W / s2[:, None])
+    cross = np.ascontiguousarray(q.v_mean @ (W / s2[:, None]).T)
     diagonal = (-0.5 * W**2 / s2[:, None]).sum(axis=1)
     return OutputSumsCotangent(gram, cross, diagonal), mixing, log_noise
 

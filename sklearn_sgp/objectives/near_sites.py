@@ -75,15 +75,10 @@ class NearSites:
         return Score(np.array(values) / self.weights, self.weights)
 
     def predicted(self, parameters):
-        """Predict each group's own rows from the rows before alone.
+        """Predict each group's functions, mean and variance (n, t), from the rows before alone.
 
         A row that is left out by its own site leaves sites of the others that have seen it: with
         variances of 1,000 such a prediction is far too sure.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (n, t)
-            Of the functions.
         """
         _, moments = self._map(_predicted, range(len(self.groups)), parameters)
         return tuple(map(np.vstack, zip(*moments, strict=True)))

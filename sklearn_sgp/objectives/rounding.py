@@ -30,11 +30,6 @@ def gradient_limit(parameters, rows, delta, space, n_jobs=None):
         Of the run.
     delta : float
         Jitter in units of the kernel.
-
-    Returns
-    -------
-    limit : float
-        For `collapsed.collapsed_bound`.
     """
     if len(rows) < 2 * _ROUNDING_ROWS:
         return DIRECT_GRADIENT_LIMIT

@@ -57,10 +57,7 @@ class Score:
     def gain(self, before):
         """Return how much more this is than a score of the same groups, and its standard error.
 
-        Returns
-        -------
-        gain, error : float
-            An error of 0 where there is one group.
+        The error is 0 where there is one group.
         """
         if not np.isfinite([self.mean, before.mean]).all():
             return self.mean - before.mean if np.isfinite(self.mean) else -np.inf, 0.0

@@ -30,7 +30,7 @@ class MinibatchTerms(NamedTuple):
 
 
 def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=True):
-    """Estimate of the uncollapsed bound from some rows, with every derivative.
+    """Estimate the uncollapsed bound from some rows, with every derivative: `MinibatchTerms`.
 
     Parameters
     ----------
@@ -44,10 +44,6 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
         What its weights are multiplied by to stand for all rows.
     with_inputs : bool
         Whether the gradient in Z is wanted.
-
-    Returns
-    -------
-    terms : MinibatchTerms
     """
     kernel, Z = q.prior.kernel, q.prior.Z
     A = q.block(rows.X)  # (m, n)

@@ -37,12 +37,8 @@ class Adam:
 def adam_step(adam, space, parameters, gradient, delta):
     """Step up a gradient and that of the space's prior; return parameters and prior of q(u).
 
-    ``delta`` is the jitter in units of the kernel.
-
-    Returns
-    -------
-    moved : (Parameters, Prior) or None
-        None where K(Z, Z) is not positive definite: steps are half as long from then on.
+    ``delta`` is the jitter in units of the kernel. None where K(Z, Z) is not positive definite:
+    steps are half as long from then on.
     """
     _, gradient = space.with_prior(0.0, gradient, parameters)
     x = adam.step(space.pack(parameters), space.pack_gradient(gradient), space.bounds(parameters))

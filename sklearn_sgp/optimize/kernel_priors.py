@@ -89,11 +89,6 @@ class KernelPrior:
 
         scipy's distributions have no derivatives: these are central differences, within the
         support.
-
-        Returns
-        -------
-        value : float
-        slopes : ndarray of shape (k,)
         """
         logs = self._logs(parameters)
         moved = np.clip(np.stack([logs - _DIFFERENCE, logs + _DIFFERENCE]), *self.support().T)

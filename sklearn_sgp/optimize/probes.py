@@ -5,7 +5,7 @@ _LEAST_MOVES = 8
 
 
 def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
-    """Move the coordinate that gains most by a far step, again and again.
+    """Move the coordinate that gains most by a far step, again; return the point and its value.
 
     Each sweep tries the better half of the moves of the sweep before, so that all sweeps together
     take at most twice as many values as the first.
@@ -24,13 +24,6 @@ def far_steps(value, point, places, steps, least_gain, most_sweeps, may_go_on):
     most_sweeps : int
     may_go_on : callable
         Asked before each value but the first, for instance whether there is time.
-
-    Returns
-    -------
-    point : ndarray of shape (n,)
-        The best.
-    best : float
-        Its value.
     """
     best, moves = value(point), [(place, step) for place in places for step in steps]
     for _ in range(most_sweeps):

@@ -158,11 +158,7 @@ class Blocks(AnyBlocks):
     def extended(self, rows, labels):
         """Add rows; labels beyond the last block begin new ones.
 
-        Parameters
-        ----------
-        rows : Rows
-            Targets scaled as before.
-        labels : ndarray of int, shape (n,)
+        Their targets are scaled as before.
         """
         return Blocks(self.rows.joined(rows), np.concatenate([self.labels, labels]))
 
@@ -280,7 +276,7 @@ class ConditionedBlocks(AnyBlocks):
 
 
 def are_near(blocks, places, cells):
-    """Find the rows that are among those that test rows of their cells are conditioned on.
+    """Find the rows that are among those that test rows of their cells are conditioned on, (n,).
 
     Parameters
     ----------
@@ -288,10 +284,6 @@ def are_near(blocks, places, cells):
         Of the rows, as they came to be put in.
     cells : ndarray of int, shape (n,)
         A cell for each row, -1 for none.
-
-    Returns
-    -------
-    near : ndarray of bool, shape (n,)
     """
     groups = blocks.groups if blocks.is_conditioned else blocks
     held = np.argsort(groups.order)[places] if groups.sorted else places

@@ -30,11 +30,6 @@ class ChainChoice:
         """Return blocks and partition.
 
         Distances are taken in units of ``scale``.
-
-        Returns
-        -------
-        blocks : ConditionedBlocks
-        partition : object
         """
         partition = choice.make(scale)
         groups = Blocks(rows, partition.fit(rows.X, rng))

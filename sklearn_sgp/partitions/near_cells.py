@@ -386,7 +386,7 @@ class NearestCells(Partition):
 
 
 def nearest_two(points, centres, direction=None):
-    """Return the two cells nearest to each row, and what the second one counts there.
+    """Return the two cells nearest to each row, the second one's weight there, and its slope.
 
     It has as much weight as the first where both centres are equally near, and none where the third
     is as near, or where it is far itself.
@@ -397,11 +397,6 @@ def nearest_two(points, centres, direction=None):
     centres : ndarray of shape (n_cells, d)
     direction : ndarray of shape (d,) or None
         In which slopes of the weights are taken.
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (n,)
-    weight, slope : ndarray of shape (n,)
     """
     points, n = np.ascontiguousarray(points, dtype=np.float64), len(points)
     ends = np.full(n, len(centres), dtype=np.intp)

@@ -98,7 +98,7 @@ class Neighbours:
         return RowsAround(blocks.rows, search, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, partition, size, rng):
-        """Add rows in new groups that are conditioned on earlier rows.
+        """Add rows in new groups that are conditioned on earlier rows; return blocks and partition.
 
         Cells that have grown too large are split, and so are those of which rows lie so far from
         the centre that other rows are nearer to it.
@@ -113,11 +113,6 @@ class Neighbours:
             Splits its cells, where it is made from inputs.
         size : int
             Rows of a cell, on average, where the layout has no such number.
-
-        Returns
-        -------
-        blocks : ConditionedBlocks
-        partition : Partition
         """
         first, touched = len(blocks.groups), np.unique(cells)
         labels = KMeansTree(self.group_size, self.scale).fit(rows.X, rng)

@@ -29,7 +29,7 @@ _VALUES_AT_ONCE = 1 << 24
 
 
 def nearest_rows(points, places, count):
-    """Find the rows nearest to each place, nearest first.
+    """Find the rows nearest to each place, (k, count), nearest first.
 
     Parameters
     ----------
@@ -37,10 +37,6 @@ def nearest_rows(points, places, count):
     places : ndarray of shape (k, d)
     count : int
         At most n.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (k, count)
     """
     if not count:
         return np.empty((len(places), 0), dtype=np.intp)
@@ -56,7 +52,7 @@ def nearest_rows(points, places, count):
 
 
 def nearest_in_table(X, scale, some, count):
-    """Find the rows nearest to some rows of a table, nearest first, in pieces of a large one.
+    """Find the rows, (k, count), nearest to some of a table, nearest first, piece by piece.
 
     Parameters
     ----------
@@ -67,10 +63,6 @@ def nearest_in_table(X, scale, some, count):
     some : ndarray of int, shape (k,)
     count : int
         At most n.
-
-    Returns
-    -------
-    rows : ndarray of int, shape (k, count)
     """
     places, step = scaled_points(X[some], scale), max(count, _VALUES_AT_ONCE // X.shape[1])
     if len(X) <= step:

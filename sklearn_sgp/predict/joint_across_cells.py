@@ -151,11 +151,7 @@ class BetweenCells:
     def residual(self, within, cells, kernel):
         """Return the covariances for each H, (n, n).
 
-        Parameters
-        ----------
-        within : list of ndarray of shape (n, n)
-            Those of rows of one cell, 0 elsewhere.
-        cells : list of CellErrors
+        ``within`` has those of rows of one cell, 0 elsewhere.
         """
         parts = _parts(cells)
         if sum(len(part.X) for part in parts) ** 2 <= _MOST_KERNEL_ENTRIES:

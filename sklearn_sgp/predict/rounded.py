@@ -10,7 +10,7 @@ _LEAST_DIFFERENCE, _SMALLEST = 1e-8, 1e-290
 
 
 def log_rounded_density(targets, likelihood, y, resolution, mean, variance, noise):
-    """Compute log probabilities of the intervals of observations, less the logs of their widths.
+    """Compute log probabilities, (n,), of the intervals of observations over their widths.
 
     Parameters
     ----------
@@ -20,11 +20,6 @@ def log_rounded_density(targets, likelihood, y, resolution, mean, variance, nois
         Of the latent function.
     noise : object
         As the likelihood takes it.
-
-    Returns
-    -------
-    log_p : ndarray of shape (n,)
-        Summed over the outputs.
     """
     steps = np.broadcast_to(check_resolution(resolution, y.shape[1]), y.shape[1])
     low, high = targets.cells(y, steps)

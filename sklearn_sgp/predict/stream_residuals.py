@@ -141,10 +141,7 @@ class NearResiduals:
 def root_inverse(near, squared, own):
     """Invert the lower Cholesky factor of the correlations of residuals, (n, n).
 
-    Parameters
-    ----------
-    near : ndarray of shape (n, n)
-        Correlations of the kernel.
+    ``near``, (n, n), are correlations of the kernel.
     """
     K = (1.0 - own) * powers(near, squared)
     np.fill_diagonal(K, 1.0)

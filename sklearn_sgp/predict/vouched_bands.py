@@ -63,7 +63,6 @@ class Shares:
 
     Parameters
     ----------
-    predictor : Predictor
     share, usual, beyond : ndarray of shape (t,)
     """
 
@@ -125,10 +124,7 @@ class NearSample:
     def narrowed_at(self, X, variance, share, usual):
         """Return variances (n_places, t) at some places in the place of others.
 
-        Parameters
-        ----------
-        share, usual : ndarray of shape (t,)
-            Of bands that are the same everywhere.
+        ``share`` and ``usual``, (t,), are those of bands that are the same everywhere.
         """
         weights = self.correlations(X)
         nearness, sums = self.nearness(weights), self.sums(powers(weights, 2 * self.power))
@@ -196,7 +192,6 @@ class PlaceScale:
 
     Parameters
     ----------
-    predictor : Predictor
     noise_variance : float or ndarray of shape (t,)
     near : NearSample
     share, usual : ndarray of shape (t,)

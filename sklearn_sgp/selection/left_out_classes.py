@@ -122,8 +122,8 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     where near rows alone predict better by more than the standard error, there are no inducing
     inputs any more: of what is local in many columns they follow little, and as residuals depend on
     more rows than each is conditioned on, q(u) is surer than it should be. With ``keeps_inducing``
-    inducing inputs take part whatever they are worth. It asks for fits, calls of ``learn(problem)``
-    that return a `Fitted`; see `estimators.asking`.
+    inducing inputs take part whatever they are worth. It asks for fits by
+    ``learn(problem)``; see `estimators.asking`.
     """
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
@@ -198,7 +198,7 @@ class Trials:
         settings = replace(self.problem.settings, optimizer=None, max_steps=None)
         inference = self.problem.inference
         posed = Problem(rows, start, inference, settings, trace, rng, **options)
-        fitted = yield partial(self.learn, posed)
+        fitted = yield from self.learn(posed)
         if fitted.interrupted:
             raise KeyboardInterrupt
         return fitted

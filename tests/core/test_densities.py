@@ -1,7 +1,5 @@
 """Densities of groups given near rows: the compiled sums against dense ones and differences."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from dense import log_normal
@@ -56,6 +54,20 @@ def difference(function, value, step=1e-5):
     return (function(value + step) - function(value - step)) / (2.0 * step)
 
 
+def check_slopes(function, values, slopes, count, rtol=1e-6, atol=1e-8):
+    """Compare slopes of a function in some entries, or all in some rows, of an array."""
+    rows = np.random.default_rng(1).permutation(len(values))[:count]
+    for entry in (place for place in np.ndindex(values.shape) if place[0] in rows):
+
+        def changed(value, entry=entry):
+            other = values.copy()
+            other[entry] = value
+            return function(other)
+
+        expected = difference(changed, values[entry])
+        assert_allclose(slopes[entry], expected, rtol=rtol, atol=atol)
+
+
 @pytest.mark.parametrize("t", [1, 3])
 def test_the_value_is_dense(t):
     """The sum over groups, conditions or none."""
@@ -73,26 +85,9 @@ def test_slopes_are_differences(t):
     _, slope, _, K_bar, y_bar = run(K, y, noise)
     expected = difference(lambda log: dense(grams, y, noise * np.exp(log)), 0.0)
     assert_allclose(slope, expected, rtol=1e-7)
-    rng = np.random.default_rng(1)
-
-    def with_target(value, row, c):
-        changed = y.copy()
-        changed[row, c] = value
-        return dense(grams, changed, noise)
-
-    for row in rng.permutation(len(y))[:20]:
-        for c in range(t):
-            expected = difference(partial(with_target, row=row, c=c), y[row, c])
-            assert_allclose(y_bar[row, c], expected, rtol=1e-6, atol=1e-8)
-
-    def with_entry(value, entry):
-        changed = K.copy()
-        changed[entry] = value
-        return run(changed, y, noise)[0]  # the value has been checked above
-
-    for entry in rng.permutation(len(K))[:60]:
-        expected = difference(partial(with_entry, entry=entry), K[entry])
-        assert_allclose(K_bar[entry], expected, rtol=1e-5, atol=1e-7)
+    check_slopes(lambda y: dense(grams, y, noise), y, y_bar, 20)
+    # the value has been checked above
+    check_slopes(lambda K: run(K, y, noise)[0], K, K_bar, 60, rtol=1e-5, atol=1e-7)
 
 
 def test_slopes_in_K_are_added():
@@ -181,27 +176,11 @@ def test_the_value_of_classes_is_dense():
 def test_slopes_of_classes_are_differences():
     """In some targets and in some entries of K."""
     grams, y, *noise = class_case()
-    K, rng = packed(grams), np.random.default_rng(1)
+    K = packed(grams)
     _, _, K_bar, y_bar = run_classes(K, y, *noise)
-
-    def with_target(value, row, c):
-        changed = y.copy()
-        changed[row, c] = value
-        return dense_classes(grams, changed, *noise)
-
-    for row in rng.permutation(len(y))[:20]:
-        for c in range(N_CLASSES):
-            expected = difference(partial(with_target, row=row, c=c), y[row, c])
-            assert_allclose(y_bar[row, c], expected, rtol=1e-6, atol=1e-8)
-
-    def with_entry(value, entry):
-        changed = K.copy()
-        changed[entry] = value
-        return run_classes(changed, y, *noise)[0]  # the value has been checked above
-
-    for entry in rng.permutation(len(K))[:60]:
-        expected = difference(partial(with_entry, entry=entry), K[entry])
-        assert_allclose(K_bar[entry], expected, rtol=1e-5, atol=1e-7)
+    check_slopes(lambda y: dense_classes(grams, y, *noise), y, y_bar, 20)
+    # the value has been checked above
+    check_slopes(lambda K: run_classes(K, y, *noise)[0], K, K_bar, 60, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("group", range(len(SIZES)))

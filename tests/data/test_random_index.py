@@ -24,14 +24,17 @@ def test_memory_does_not_grow_with_the_rows(share):
     assert peak < 8 * index.nbytes + 200_000
 
 
-@pytest.mark.parametrize("size", [200, 240, 1000, 2500, 2900, 6000, 12_000])
-def test_index_is_distinct_and_in_random_order(size):
+SIZES = [(12_000, size) for size in (200, 240, 1000, 2500, 2900, 6000, 12_000)]
+
+
+@pytest.mark.parametrize("n_rows, size", [*SIZES, (10, 10), (1000, 10), (10_000_000, 1000)])
+def test_index_is_distinct_and_in_random_order(n_rows, size):
     """On both sides of each border of the methods numbers are distinct, shuffled and repeatable."""
-    index = random_index(12_000, size, np.random.RandomState(1))
+    index = random_index(n_rows, size, np.random.RandomState(1))
     assert index.shape == (size,) and len(np.unique(index)) == size
-    assert index.min() >= 0 and index.max() < 12_000
+    assert index.min() >= 0 and index.max() < n_rows
     assert abs(np.corrcoef(np.arange(size), index)[0, 1]) < 5.0 / np.sqrt(size)
-    assert_array_equal(index, random_index(12_000, size, np.random.RandomState(1)))
+    assert_array_equal(index, random_index(n_rows, size, np.random.RandomState(1)))
 
 
 def test_every_row_is_as_likely_in_every_place():

@@ -12,7 +12,6 @@ from sklearn_sgp.data.rows import (
     make_rows,
     merge_observed,
     merge_repeated,
-    random_index,
 )
 from sklearn_sgp.data.targets import Targets
 
@@ -171,16 +170,6 @@ def test_a_random_subset_of_few_rows_is_all_of_them(size):
     """Where there are no more rows than asked for, all are returned as they are."""
     rows = rows_of(100)
     assert rows.random_subset(size, np.random.RandomState(0)) is rows
-
-
-@pytest.mark.parametrize("n_rows, size", [(10, 10), (1000, 10), (10_000_000, 1000)])
-def test_random_index(n_rows, size):
-    """Row numbers are distinct, in range and in random order, and the seed decides."""
-    index = random_index(n_rows, size, np.random.RandomState(0))
-    assert index.shape == (size,) and len(np.unique(index)) == size
-    assert index.min() >= 0 and index.max() < n_rows
-    assert (np.diff(index) < 0).any()
-    assert_array_equal(index, random_index(n_rows, size, np.random.RandomState(0)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -23,7 +23,6 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn_sgp import AnytimeSGPRegressor
 from sklearn_sgp._compat import FitProgress
 from sklearn_sgp.engines.blocks import final_posterior as finish
-from sklearn_sgp.estimators import base
 
 # As few inducing inputs as rows of a block, so that each step is reported.
 TWELVE = {"solver": "anytime", "n_blocks": 12, "partition": "random", "inducing": inducing(5)}
@@ -65,22 +64,6 @@ def test_verbose_says_the_stage_and_the_time_left(toy, capsys):
         model.set_params(model=name, max_time=1e4).fit(*toy)
         first = capsys.readouterr().out.splitlines()[0]
         assert f"{words} 60 rows" in first and "s left)" in first
-
-
-def test_long_predictions_tell_how_far_they_are(toy, capsys, monkeypatch):
-    """Now and then, with the seconds left, whether near rows are asked or not; short ones never."""
-    X, y = toy
-    model = AnytimeSGPRegressor(n_inducing=5, max_iter=2, random_state=0, verbose=1)
-    for name in ("vfe", "vif"):
-        model.set_params(model=name).fit(X, y)
-        capsys.readouterr()
-        model.predict(X)
-        assert capsys.readouterr().out == ""
-        with monkeypatch.context() as patch:
-            patch.setattr(base, "_TOLD_SECONDS", 0.0)
-            model.predict(X, return_std=True)
-        last = capsys.readouterr().out.splitlines()[-1]
-        assert last.endswith("(0.0 s left): about 60 of 60 rows predicted")
 
 
 # Callbacks

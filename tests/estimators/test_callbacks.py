@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from slow_variants import slow
@@ -125,17 +126,8 @@ def test_scores_amid_a_fit_are_those_of_a_fit_with_these_parameters(places, rng)
     y = rng.poisson(np.exp(f)).astype(float)
     seen = []
 
-    class Snapshots:
+    class Snapshots(Callback):
         """Keeps what it is shown."""
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
 
         def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
             if fitted_estimator is not None and context.parent is not None:

@@ -310,19 +310,6 @@ def test_other_noise(data, likelihood):
     assert model.score(X[X[:, 1] != 2], y[X[:, 1] != 2]) > 0.9
 
 
-@pytest.mark.slow
-def test_noise_that_varies_beside_a_chosen_kernel(data):
-    """The noise goes on from the kernel that was chosen, not from the first one."""
-    X, y = data
-    rng = np.random.default_rng(1)
-    y = y + np.where(X[:, 1] == 2, 1.0, 0.01) * rng.standard_normal(len(y))
-    model = SVGPRegressor(
-        categorical_features=[1], likelihood="heteroscedastic", n_inducing=20, random_state=0
-    ).fit(X, y)
-    std = model.noise_std(np.array([[3.0, 2.0], [3.0, 0.0]]))
-    assert std[0] > 2.0 * std[1]
-
-
 def test_warm_start_goes_on(data):
     """A second fit begins with what the first has learned of categories."""
     X, y = data

@@ -17,16 +17,23 @@ def data():
     return X, np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(120)
 
 
+def beside_constants(model, X, y, gaps=False):
+    """Predictions of a function: means and deviations alone, and beside outputs of 7 and -2."""
+    new = np.linspace(-1.8, 1.8, 40)[:, None]
+    alone, own = model.set_params(random_state=0).fit(X, y).predict(new, return_std=True)
+    outputs = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
+    if gaps:
+        outputs[::7, 1] = outputs[3::5, 2] = np.nan
+    mean, std = model.fit(X, outputs).predict(new, return_std=True)
+    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
+    assert_allclose(mean[:, 0], alone, atol=0.15)
+    return own, std
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_constants_beside_a_function(data, estimator):
     """Two zeros without noise took all variance from the kernel, and the sine was noise."""
-    X, y = data
-    new, model = np.linspace(-1.8, 1.8, 40)[:, None], estimator(random_state=0)
-    alone, own = model.fit(X, y).predict(new, return_std=True)
-    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
-    mean, std = model.fit(X, beside).predict(new, return_std=True)
-    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
-    assert_allclose(mean[:, 0], alone, atol=0.15)
+    own, std = beside_constants(estimator(), *data)
     assert_allclose(std[:, 0], own, rtol=0.2)
     assert std[:, 1:].max() < 0.02  # .31 where the constants' own density made all look missed
 
@@ -35,26 +42,13 @@ def test_constants_beside_a_function(data, estimator):
 @pytest.mark.parametrize("likelihood", ["auto", "student_t", "heteroscedastic"])
 def test_constants_beside_noise_of_each_row(data, estimator, likelihood):
     """The sine was noise there, too: errors of .66."""
-    X, y = data
-    new, model = np.linspace(-1.8, 1.8, 40)[:, None], estimator(likelihood=likelihood)
-    alone, own = model.set_params(random_state=0).fit(X, y).predict(new, return_std=True)
-    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
-    mean, std = model.fit(X, beside).predict(new, return_std=True)
-    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
-    assert_allclose(mean[:, 0], alone, atol=0.15)
+    own, std = beside_constants(estimator(likelihood=likelihood), *data)
     assert_allclose(std[:, 0], own, rtol=0.2)
 
 
 def test_constants_with_gaps(data):
     """A stream takes outputs that are missing in some rows; the error was .66."""
-    X, y = data
-    new, model = np.linspace(-1.8, 1.8, 40)[:, None], StreamingSGPRegressor(random_state=0)
-    alone = model.fit(X, y).predict(new)
-    beside = np.column_stack([y, np.full(120, 7.0), np.full(120, -2.0)])
-    beside[::7, 1] = beside[3::5, 2] = np.nan
-    mean = model.fit(X, beside).predict(new)
-    assert_allclose(mean[:, 1:], [[7.0, -2.0]] * 40, atol=1e-6)
-    assert_allclose(mean[:, 0], alone, atol=0.15)
+    beside_constants(StreamingSGPRegressor(), *data, gaps=True)
 
 
 @pytest.mark.filterwarnings("ignore:Most of 50 new rows")  # rightly

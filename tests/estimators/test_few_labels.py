@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -202,20 +203,11 @@ def test_batches_go_on_after_ctrl_c(estimator, clusters, monkeypatch):
     assert model.partial_fit(*clusters).n_samples_seen_ == 28
 
 
-class Watch:
+class Watch(Callback):
     """A callback that notes what goes on, and may ask to end amid fits of some rows."""
 
     def __init__(self, ends=False):
         self.ends, self.n_seen, self.proba = ends, 0, None
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         if getattr(context, "stage", "") != STAGE:

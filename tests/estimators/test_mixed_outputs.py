@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
@@ -344,20 +345,11 @@ def test_there_are_no_predictions_before_fit(data):
         SVGPRegressor(n_latent=2).predict(data[0])
 
 
-class Stop:
+class Stop(Callback):
     """A callback that asks to stop after two steps, and looks at the model at each."""
 
     def __init__(self):
         self.steps = 0
-
-    def setup(self, estimator, context):
-        """Nothing to prepare."""
-
-    def teardown(self, estimator, context):
-        """Nothing to put back."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """Nothing to note."""
 
     def on_fit_task_end(self, estimator, context, reconstruction_attributes=None):
         self.steps += context.parent is not None

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from numpy.testing import assert_allclose, assert_array_equal
 from stream_helpers import batches, make_line
 
@@ -72,17 +73,8 @@ def test_snapshots_stay_as_they_were(kind, rng):
     X, y = make_line(rng)
     y, seen = targets_for(kind, y), []
 
-    class Snapshots:
+    class Snapshots(Callback):
         """Keeps what it is shown."""
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
 
         def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
             if fitted_estimator is not None and context.parent is not None:

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -28,18 +29,9 @@ needs_callbacks = pytest.mark.skipif(
 def stop_after(n_steps):
     """A callback that asks to stop after so many steps."""
 
-    class Stop:
+    class Stop(Callback):
         def __init__(self):
             self.steps = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
 
         def on_fit_task_end(self, estimator, context):
             self.steps += context.parent is not None

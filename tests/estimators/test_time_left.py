@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from callback_helpers import Callback
 from slow_variants import slow
 
 from sklearn_sgp import (
@@ -60,20 +61,11 @@ class Machine:
         monkeypatch.setattr(kind, "objective", counting)
 
 
-class Told:
+class Told(Callback):
     """Keeps what each step tells: the time, the stage, and the seconds that are left."""
 
     def __init__(self, machine):
         self.machine, self.steps = machine, []
-
-    def setup(self, estimator, context):
-        """Callbacks have this."""
-
-    def teardown(self, estimator, context):
-        """And this."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """And this."""
 
     def on_fit_task_end(self, estimator, context):
         """Note what a step tells."""

@@ -138,14 +138,11 @@ class ColumnCodes:
         new = dict.fromkeys(key for key in keys if key not in self.codes)
         taken, itself = set(self.codes.values()), {}
         if self.are_own:
-            itself = {key: int(key) for key in new if _is_code(key) and key not in taken}
+            codes = (key for key in new if key is not None and 0 <= key < LARGEST_COUNT)
+            itself = {key: int(key) for key in codes if key == int(key) and key not in taken}
         first_free = max(first_free, max(itself.values(), default=-1) + 1)
         others = (key for key in new if key not in itself)
         return {**itself, **{key: first_free + k for k, key in enumerate(others)}}
-
-
-def _is_code(key):
-    return key is not None and 0 <= key < LARGEST_COUNT and key == int(key)
 
 
 def in_parts(column):

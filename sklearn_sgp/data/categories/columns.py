@@ -107,7 +107,8 @@ class CategoryCodes:
         """
         if not (isinstance(X, np.ndarray) and X.dtype.kind == "f" and self._fits(X)):
             return False
-        return not any(_has_nan(X[:, column]) for column in self.columns)
+        parts = (part for column in self.columns for part in in_parts(X[:, column]))
+        return not any(np.isnan(part).any() for part in parts)
 
     def transform(self, X):
         """Put codes into X; each value that was not there before gets a code of its own.
@@ -165,7 +166,9 @@ def categorical_columns(X, categorical_features):
     if isinstance(categorical_features, str):
         if names is None:
             return ()
-        return tuple(k for k, name in enumerate(names) if _has_categories(X[name]))
+        of_categories = "CategoricalDtype", "Categorical", "Enum"  # of pandas, and of polars
+        kinds = (type(X[name].dtype).__name__ for name in names)
+        return tuple(k for k, kind in enumerate(kinds) if kind in of_categories)
     given = np.atleast_1d(np.asarray(categorical_features))
     count = X.shape[1]
     if given.size == 0:
@@ -184,17 +187,8 @@ def categorical_columns(X, categorical_features):
     )
 
 
-def _has_nan(column):
-    return any(np.isnan(part).any() for part in in_parts(column))
-
-
 def _table(X):
     return X if hasattr(X, "shape") and hasattr(X, "__array__") else np.asarray(X, dtype=object)
-
-
-def _has_categories(column):
-    """Return True if a dataframe's column is of a categorical type, of pandas or of polars."""
-    return type(column.dtype).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 
 def _column(X, column):

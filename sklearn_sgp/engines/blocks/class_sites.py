@@ -165,15 +165,10 @@ class SitesHeldOut:
         return Tried("by their evidence", learned, score, time.perf_counter() - begin)
 
     def anew(self, problem, plan, own):
-        """Return what is learned without regressions, as where sites are asked for.
+        """Return start and `Tried`, learned without regressions, as where sites are asked for.
 
         Where the bound that it begins with leaves sites far behind, that is all. ``own`` is the
         score of regressions.
-
-        Returns
-        -------
-        start : engines.base.Start
-        tried : Tried
         """
         begin, budget = time.perf_counter(), Budget(problem.trace.clock)
         sample, started = SiteLearning(problem), with_variational_start(problem, budget)

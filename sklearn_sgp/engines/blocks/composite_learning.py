@@ -358,13 +358,8 @@ class CompositeLearning:
     def climb(self, task, parameters, n_passes, rate, seconds, every=1):
         """Follow the density of new groups in every pass by Adam, scaled to all rows.
 
-        One of ``every`` of the groups that judge is followed in a pass.
-
-        Returns
-        -------
-        parameters : Parameters
-        n_passes : int
-        cut_by : str or None
+        One of ``every`` of the groups that judge is followed in a pass. Returns as
+        `ascend_in_passes`.
         """
         near = self.near.fewer(every)
         count, size = near.count, near.group_rows

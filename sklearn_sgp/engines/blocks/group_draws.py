@@ -72,12 +72,7 @@ class GroupDraws:
         return replace(self, count=max(LEAST_GROUPS, self.count // times))
 
     def draw(self, parameters, rng, count=None):
-        """Draw groups that are near at the length scales of parameters, and wide ones.
-
-        Returns
-        -------
-        groups : list of ConditionedRows
-        """
+        """Draw `ConditionedRows`, near at the length scales of parameters, and wide ones."""
         count = count or self.count
         near = self.draw_near(parameters, rng, count)
         wide_size = self.wide_size or self.group_rows

@@ -155,7 +155,7 @@ def _whole_blocks(blocks, order, n_rows):
 
 
 def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=None, copies=1.0):
-    """Follow the evidence of some blocks; the trace is scaled to all rows.
+    """Follow the evidence of some blocks; trace, and value of the `Run`, are scaled to all rows.
 
     Parameters
     ----------
@@ -164,11 +164,6 @@ def ascend_blocks(problem, objective, sample, start, max_iter, seconds, budget=N
         Evaluations tell it how fast the machine is, and the finish keeps its time.
     copies : float
         How many blocks each of these stands for.
-
-    Returns
-    -------
-    run : Run
-        Its value is that of all rows.
     """
     settings, n_rows = problem.settings, sum(len(rows) for rows in sample)
     scale = problem.rows.total_weight / (copies * sum(rows.total_weight for rows in sample))

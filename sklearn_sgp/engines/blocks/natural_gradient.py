@@ -76,12 +76,8 @@ class NaturalGradientAscent:
     def step(self, chosen, asked=None):
         """Take one natural-gradient step towards the target of these blocks.
 
-        Atomic: an exception at any moment leaves q(u) as it was before the step or after it.
-
-        Parameters
-        ----------
-        asked : callable or None
-            See `drawn`.
+        Atomic: an exception at any moment leaves q(u) as it was before the step or after it. For
+        ``asked`` see `drawn`.
         """
         asked, constant = (asked or self._asked(chosen))()
         n_seen, seen = self.n_seen + len(chosen), self.seen.copy()
@@ -137,13 +133,8 @@ def learn_stochastic(problem, plan, blocks, budget):
 
     The stochastic gradient of sum_B E_q[log t_B] - KL for Adam, alongside natural-gradient steps on
     q(u): what Hoang et al. (2015) leave for later. q(u) is held whitened while the kernel moves, so
-    the divergence has no gradient in it.
-
-    Returns
-    -------
-    run : Run
-        Its iterations are epochs.
-    n_steps : int
+    the divergence has no gradient in it. Returns a `Run`, whose iterations are epochs, and the
+    number of steps.
     """
     settings, space, trace = problem.settings, problem.space, problem.trace
     parameters = problem.start.parameters

@@ -25,13 +25,7 @@ TRIALS, ROUNDS, _SHORT_SCALES, _REST = "trials", "rounds", "short scales", "rest
 
 
 def seconds_of_group(groups, parameters, n_jobs):
-    """Measure the seconds of an evaluation with its gradient, for a group on average.
-
-    Returns
-    -------
-    seconds : float
-        0 where it fails.
-    """
+    """Measure the seconds of a group, on average, with its gradient; 0 where that fails."""
     some = groups[-LEAST_GROUPS:]
     with suppress(NotPositiveDefiniteError):
         evidence = CompositeLikelihood(some, n_jobs)

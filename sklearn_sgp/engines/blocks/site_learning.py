@@ -53,18 +53,7 @@ _WHOLE_TRIAL, _WHOLE_TOLERANCE = 15, 1e-5
 
 
 def learn_by_sites(problem, budget):
-    """Learn from several starts on sampled groups, and return the best.
-
-    Returns
-    -------
-    start : engines.base.Start
-        With the kernel that was chosen.
-    parameters : Parameters
-        Inducing inputs are as in the start.
-    n_iter : int
-    cut_by : str or None
-        See `engines.base.Fitted`.
-    """
+    """Learn from several starts on sampled groups; return as `learn_from_near_rows`."""
     sample = SiteLearning(problem)
     if not sample.whole:
         problem = with_variational_start(problem, budget)
@@ -193,14 +182,7 @@ class SiteLearning:
         return result, n_iter, cut_by
 
     def _climb(self, task, parameters, count, turns, speed, seconds, budget):
-        """Follow the evidence of some groups by Adam, scaled to all rows, again and again.
-
-        Returns
-        -------
-        parameters : Parameters
-        n_passes : int
-        cut_by : str or None
-        """
+        """Follow the evidence of some groups by Adam, scaled to all rows; as `ascend_in_passes`."""
         groups = self.groups(parameters, count)
         if budget.is_limited:
             groups, turns = self._affordable(task, groups, parameters, turns, seconds)

@@ -228,7 +228,7 @@ def has_categories(start):
 
 
 def begins_with_categories(of_numbers, result, starts):
-    """Start kernels with categories whose numbers have a certain kernel.
+    """Return (Start, Parameters) of kernels with categories whose numbers have a certain kernel.
 
     As they start, as functions of categories may have nothing in common; before these a sum with
     levels at what was learned without them.
@@ -241,10 +241,6 @@ def begins_with_categories(of_numbers, result, starts):
         What was learned with it.
     starts : list of Start
         With and without categories.
-
-    Returns
-    -------
-    begins : list of (Start, Parameters)
     """
     own = _parts(of_numbers)
     starts = [start for start in starts if has_categories(start) and _parts(start) == own]
@@ -390,14 +386,9 @@ def _moved(start, learned):
 
 
 def probed(task, sample, parameters, budget):
-    """Try short length scales of the Matern-1/2 component by column.
+    """Try short length scales of the Matern-1/2 component by column; None where none promises.
 
     Inducing inputs of the task stay where they are.
-
-    Returns
-    -------
-    parameters : Parameters or None
-        None where none promises.
     """
     part, start = matern12_component(parameters.expression), task.start
     seconds = time_shares.SHORT_SCALES * budget.left()

@@ -143,11 +143,6 @@ def with_hidden(table, rng):
     Errors of entries that nothing was learned from are what those of missing entries will be. On
     digits, entries that are hidden after the fit have two thirds of their squared errors. Complete
     tables are not cut, as that would cost them the sums that their columns share.
-
-    Returns
-    -------
-    table : Table
-    hidden : ndarray of bool, shape (n, P)
     """
     missing = np.isnan(table.Y)
     count = (~missing).sum()

@@ -55,13 +55,8 @@ def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
     """Find q(u) and q(x) of all rows in turn, until neither gains; the last is q(x).
 
     Rows may start from one another at the end, as new ones do. Besides q(x) the memory does not
-    depend on the number of rows. Rows rest when so many seconds are over.
-
-    Returns
-    -------
-    model : OutputModel
-    q, candidates : InputPosteriors
-    objective : float
+    depend on the number of rows. Rows rest when so many seconds are over. Returns the
+    `OutputModel`, q(x), the candidates and the objective.
     """
     end, before = time.perf_counter() + seconds, -np.inf
 

@@ -10,14 +10,9 @@ from .final_posterior import output_model
 
 
 def with_new_columns(fitted, Y):
-    """Let columns take part that vary in a batch for the first time.
+    """Let columns take part that vary in a batch for the first time; the same if there are none.
 
     Y, (n, P), has all columns of the batch.
-
-    Returns
-    -------
-    fitted : Fitted
-        The same if no column is new.
     """
     columns, state = fitted.targets, fitted.state
     away = np.fmax.reduce(np.abs(Y - columns.constants), axis=0, initial=0.0)

@@ -257,11 +257,6 @@ def projection_gradient(posterior, target, scale):
         Information of some rows, with as many H as the posterior.
     scale : float
         What these rows are multiplied by to stand for all rows.
-
-    Returns
-    -------
-    theta : ndarray of shape (n_theta,)
-    Z : ndarray of shape (m, Q)
     """
     prior = posterior.prior
     C = np.zeros(prior.K.shape)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._linalg import product
 from ...objectives.multi_output import noise_of_outputs
 from ..explained import EXPLAINED_ROWS
 
@@ -26,16 +25,7 @@ _LEAST_GAIN = 0.05
 def or_as_one_output(problem, best, run):
     """Learn again with shares of outputs that are nearly equal, and keep what predicts better.
 
-    Parameters
-    ----------
-    problem : Problem
-    best : BestSoFar
-    run : callable
-        ``run(problem)``: a problem and a `Fitted`.
-
-    Returns
-    -------
-    best : BestSoFar
+    ``run(problem)`` returns a problem and a `Fitted`.
     """
     begin = with_shares(problem.start, problem.rows) if problem.learns else None
     if begin is None:
@@ -95,15 +85,14 @@ def left_out_density(fitted, rows):
     y = rows.targets - parameters.means
     seen = ~np.isnan(y)
     weight = rows.weights[0][:, None] * seen / s2
-    A, block = q.prior.whitened(rows.X), q.prior.kernel.block(q.prior.Z, rows.X)
-    unexplained = q.prior.unexplained(rows.X, A)
+    unexplained = q.prior.unexplained(rows.X, q.prior.whitened(rows.X))
     own = unexplained[:, None, None] * np.eye(q.n_latent)
     covariance = q.latent_covariances(rows.X) - own
-    mean = product(block, q.coefficients, trans_a=True)
     information = np.einsum("np,pq,pr->nqr", weight, W, W)
     asked = np.einsum("np,pq->nq", weight * np.where(seen, y, 0.0), W)
     left = np.eye(q.n_latent) - covariance @ information
-    mean = np.linalg.solve(left, (mean - np.einsum("nqr,nr->nq", covariance, asked))[:, :, None])
+    mean = q.latent_mean(rows.X) - np.einsum("nqr,nr->nq", covariance, asked)
+    mean = np.linalg.solve(left, mean[:, :, None])
     covariance = np.linalg.solve(left, covariance) + own
     noise = np.broadcast_to(parameters.noise_variance, len(W))
     variance = np.einsum("pq,nqr,pr->np", W, covariance, W) + noise

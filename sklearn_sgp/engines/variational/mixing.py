@@ -98,15 +98,11 @@ class _Observed:
         return np.sqrt(_EXPLAINED_SHARE * np.maximum(value, _SMALL)) * vector
 
     def components(self, W):
-        """Find probabilistic principal components, by expectation and maximisation.
+        """Find probabilistic principal components, (t, Q), by expectation and maximisation.
 
         Targets are W g plus noise of one variance, g ~ N(0, I) for each row by itself (Tipping and
         Bishop 1999). Entries of W are N(0, 1), which holds outputs of few rows. It begins at W, (t,
         Q).
-
-        Returns
-        -------
-        W : ndarray of shape (t, Q)
         """
         (t, Q), n = W.shape, len(self.y)
         patterns, own = np.unique(self.seen, axis=0, return_inverse=True)

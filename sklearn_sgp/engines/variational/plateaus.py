@@ -46,15 +46,7 @@ def or_off_the_plateau(problem, best, fit):
     only after 50 iterations more, if at all. What such a fit leaves of the targets is smooth along
     a column, or a few hundred rows predict it, each from the others, by their exact process, which
     begins with short length scales. Learning begins anew with the kernels and the noise of these
-    few rows.
-
-    Parameters
-    ----------
-    problem : Problem
-        As it was posed.
-    best : BestSoFar
-    fit : callable
-        ``fit(problem)``: a problem and a `Fitted`.
+    few rows. ``fit(problem)`` returns a problem and a `Fitted`.
     """
     return best.or_from(partial(_beside, problem, best.fitted), fit)
 

@@ -10,13 +10,8 @@ from ..ascent import Run
 def ascend_stochastic(problem, parameters, budget):
     """Learn by natural gradient on q(u) and Adam or "sgd" on the rest, until the bound is flat.
 
-    In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1).
-
-    Returns
-    -------
-    run : Run
-        Its iterations are epochs.
-    n_steps : int
+    In the first epoch only q(u) moves, as in Hensman et al. (2013, section 4.1). Returns a `Run`,
+    whose iterations are epochs, and the number of steps.
     """
     steps = StochasticSteps(problem, parameters)
     plateau, n_iter, cut_by = problem.plateau(), 0, None

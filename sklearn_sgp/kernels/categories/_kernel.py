@@ -105,7 +105,8 @@ class Categorical(Kernel):
         """F and b as they are now, a `CategoryCovariance`, or a ValueError."""
         if not isinstance(self.rank, Integral) or self.rank < 1:
             raise ValueError(f"The rank of Categorical must be at least 1. Got {self.rank!r}.")
-        given = (self.n_categories, *map(_length, (self.factor, self.diagonal)))
+        arrays = (self.factor, self.diagonal)
+        given = (self.n_categories, *(None if one is None else len(one) for one in arrays))
         counts = [count for count in given if count is not None]
         count = counts[0] if counts else 0
         if counts and not (
@@ -253,10 +254,6 @@ class Categorical(Kernel):
         if not self.is_counted:
             return f"Categorical(rank={self.rank})"
         return f"Categorical(rank={self.rank}, n_categories={len(self.covariance.diagonal)})"
-
-
-def _length(values):
-    return None if values is None else len(values)
 
 
 def _checked(X):
