@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.streams.class_turns import Turns
+from sklearn_sgp.engines.streams.begin_anew import Turns
 
 CLASSES = np.arange(3)
 
@@ -18,7 +18,7 @@ def rows_of(y, weight=None):
 
 
 def test_a_first_batch_of_all_classes_is_no_sorted_one():
-    assert Turns.of(np.array([2, 0, 1]), CLASSES) is None
+    assert not Turns.of(np.array([2, 0, 1]), CLASSES).in_turn
     assert_array_equal(Turns.of(np.array([1, 1]), CLASSES).last, [1])
 
 
@@ -38,9 +38,9 @@ def test_batches_of_a_sorted_table(batches, are_in_turn):
     turns, before = Turns.of(np.array(batches[0]), CLASSES), batches[0]
     for batch in batches[1:]:
         turns, before = turns.after(np.array(before), np.array(batch)), before + batch
-        if turns is None:
+        if not turns.in_turn:
             break
-    assert (turns is not None) == are_in_turn
+    assert turns.in_turn == are_in_turn
 
 
 def test_a_stream_begins_anew_where_a_class_comes_and_has_doubled():

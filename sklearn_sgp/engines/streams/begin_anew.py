@@ -1,8 +1,9 @@
-"""Rows that a stream keeps while its labels come class after class, as in a sorted table.
+"""When a stream begins anew with the rows that it keeps, and which these are.
 
-A batch of one class says nothing of the kernel, which would stay where it starts, and q(u) of one
-class alone is a poor summary once others come. So some rows of each class are kept, and the stream
-begins anew with them where a class comes, and where there are twice as many rows of it.
+That is with twice as many, and another way where labels come class after class, as in a sorted
+table. A batch of one class says nothing of the kernel, which would stay where it starts, and q(u)
+of one class alone is a poor summary once others come. So some rows of each class are kept, and the
+stream begins anew with them where a class comes, and where there are twice as many rows of it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,45 @@ _MOST_KEPT = 1024
 
 
 @dataclass(frozen=True)
+class Doubling:
+    """Begins anew with twice as many rows; all of them are kept.
+
+    Parameters
+    ----------
+    n_begun : int
+        Number of rows with which the stream last began; 0 where it is to begin otherwise.
+    """
+
+    n_begun: int = 0
+
+    in_turn = False  # class after class
+    n_gone = 0
+
+    def after(self, earlier, y):
+        """Return the same after a batch."""
+        return self
+
+    def begun(self, rows):
+        """Return the same after the stream has begun with some rows."""
+        return Doubling(len(rows))
+
+    def is_due(self, rows):
+        """Return whether it is to begin anew."""
+        return len(rows) >= 2 * self.n_begun
+
+    def thinned(self, rows):
+        """Return the same, and the rows that are kept."""
+        return self, rows
+
+    def as_kept(self, kept, rows):
+        """Return the rows of a fit to those that are kept, where these stand for no others."""
+        return rows
+
+
+NOT_BEGUN = Doubling()
+
+
+@dataclass(frozen=True)
 class Turns:
     """Knows how labels have come: a batch has at most one class of before, one of the last batch.
 
@@ -21,44 +61,50 @@ class Turns:
     ----------
     last : ndarray
         Classes of the last batch.
+    n_begun : int
+        Number of rows with which the stream last began.
     n_classes : int
-        Of how many there were rows when the stream last began.
-    n_begun : float
-        Weight of the scarcest class of the last batch, and all before, then.
+        Of how many classes they were.
+    weight : float
+        That of the scarcest class of the last batch, and all before, then.
     gone : dict
         Number of rows of each class that are kept no longer; the others of it count for them.
     """
 
     last: np.ndarray
+    n_begun: int = 0
     n_classes: int = 0
-    n_begun: float = 0.0
+    weight: float = 0.0
     gone: dict = field(default_factory=dict)
+
+    in_turn = True
 
     @classmethod
     def of(cls, y, classes):
-        """Return that of a first batch of labels; None where it holds all classes."""
+        """Return that of a first batch of labels; `Doubling` where it holds all classes."""
         came = np.unique(y)
-        return None if len(came) == len(classes) else cls(came)
+        return NOT_BEGUN if len(came) == len(classes) else cls(came)
 
     def after(self, earlier, y):
-        """Return the same after a batch; None where that is not of a sorted table."""
+        """Return the same after a batch; `Doubling` where that is not of a sorted table."""
         came = np.unique(y)
         again = came[np.isin(came, earlier)]
         is_in_turn = len(again) <= 1 and np.isin(again, self.last).all()
-        return replace(self, last=came) if is_in_turn else None
+        return replace(self, last=came) if is_in_turn else Doubling(self.n_begun)
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows, whose y are labels."""
         of_class = _weight_of_classes(rows)
-        return replace(self, n_classes=len(of_class), n_begun=self._newest(of_class))
+        counts = {"n_begun": len(rows), "n_classes": len(of_class)}
+        return replace(self, **counts, weight=self._newest(of_class))
 
     def is_due(self, rows):
         """Return whether it is to begin anew: of one class alone nothing is learned."""
         of_class = _weight_of_classes(rows)
         if len(of_class) != self.n_classes:
             return len(of_class) > 1
-        is_few = self.n_begun < _MOST_KEPT // self.n_classes
-        return self.n_classes > 1 and is_few and self._newest(of_class) >= 2.0 * self.n_begun
+        is_few = self.weight < _MOST_KEPT // self.n_classes
+        return self.n_classes > 1 and is_few and self._newest(of_class) >= 2.0 * self.weight
 
     def _newest(self, of_class):
         return min(of_class[label] for label in self.last.tolist())
