@@ -153,6 +153,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
         if initial is not None and initial.is_due:
             return initial, before.state
         initial = None if initial is None else initial.kept()
+    in_turn = initial is not None and initial.rule.in_turn
     engine = replace(engine, forget_factor=share)
     before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
@@ -162,11 +163,11 @@ def _add(estimator, engine, inputs, y, weight, clock):
     engine = replace(
         engine,
         n_outputs=targets.n_outputs,
-        is_informative=is_informative,
+        is_informative=is_informative and not in_turn,
         follows_units=before.state.ones is not None,
     )
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
-    if initial is not None and is_known:
+    if in_turn or (is_known and initial is not None):
         engine = replace(engine, known=_known(estimator, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows

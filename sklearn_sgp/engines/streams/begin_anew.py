@@ -2,8 +2,8 @@
 
 That is with twice as many, and another way where labels come class after class, as in a sorted
 table. A batch of one class says nothing of the kernel, which would stay where it starts, and q(u)
-of one class alone is a poor summary once others come. So some rows of each class are kept, and the
-stream begins anew with them where a class comes, and where there are twice as many rows of it.
+of one class alone is a poor summary once others come. So some rows of each class are kept: q(u) is
+that of all of them, and with twice as many, but for the commonest class, the stream begins anew.
 """
 
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,11 @@ import numpy as np
 
 # Rows that are kept of all classes together: as many as `fit` begins with.
 _MOST_KEPT = 1024
+# So many times the weight of all classes but the commonest, and a stream of sorted labels begins
+# anew. Ten classes in batches of 100, 1,000 rows, take 10, 12 and 19 CPU seconds with 2, 1.5 and
+# 1.2, and have log probabilities of -.509, -.524 and -.519 (shuffled 6.5 and -.507); anew where a
+# class came they took 24 and had -.520. Four classes in batches of 50 have what they had to .007.
+_DOUBLED = 2.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Turns:
     n_classes : int
         Of how many classes they were.
     weight : float
-        That of the scarcest class of the last batch, and all before, then.
+        Of them, of all classes but the commonest.
     gone : dict
         Number of rows of each class that are kept no longer; the others of it count for them.
     """
@@ -94,20 +99,17 @@ class Turns:
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows, whose y are labels."""
-        of_class = _weight_of_classes(rows)
-        counts = {"n_begun": len(rows), "n_classes": len(of_class)}
-        return replace(self, **counts, weight=self._newest(of_class))
+        n_classes, weight = _told_apart(rows)
+        return replace(self, n_begun=len(rows), n_classes=n_classes, weight=weight)
 
     def is_due(self, rows):
-        """Return whether it is to begin anew: of one class alone nothing is learned."""
-        of_class = _weight_of_classes(rows)
-        if len(of_class) != self.n_classes:
-            return len(of_class) > 1
-        is_few = self.weight < _MOST_KEPT // self.n_classes
-        return self.n_classes > 1 and is_few and self._newest(of_class) >= 2.0 * self.weight
+        """Return whether it is to begin anew: of one class alone nothing is learned.
 
-    def _newest(self, of_class):
-        return min(of_class[label] for label in self.last.tolist())
+        Nor is more of as many rows as are kept, unless another class came.
+        """
+        n_classes, weight = _told_apart(rows)
+        tells = n_classes > self.n_classes or self.weight < _MOST_KEPT
+        return tells and weight > 0.0 and weight >= _DOUBLED * self.weight
 
     @property
     def n_gone(self):
@@ -148,6 +150,12 @@ class Turns:
         n_gone = np.array([self.gone.get(label, 0) for label in labels.tolist()])
         of_row = np.unique(rows.y, return_inverse=True)[1].ravel()  # codes are in this order
         return rows.with_weight(rows.weights[0] * (n_kept / (n_kept + n_gone))[of_row])
+
+
+def _told_apart(rows):
+    """Return the number of classes of some rows, and the weight of all but the commonest."""
+    weight = _weight_of_classes(rows).values()
+    return len(weight), sum(weight) - max(weight)
 
 
 def _weight_of_classes(rows):

@@ -118,6 +118,9 @@ def continued(parameters, weight, plan):
     """
     rows, evidence = plan.known.rows, plan.known.evidence
     plan.trace.constant -= evidence
+    if not plan.learns:
+        *found, value = updated(_proposal(parameters, rows, None, 0.0, plan, 1), rows, None, plan)
+        return (*found, value - evidence), 0
     weight += plan.waiting.weight
     radius = _reach(weight, plan)[1]
     plan = replace(plan.of_later(weight), waiting=NONE_WAITING)

@@ -43,15 +43,19 @@ def test_batches_of_a_sorted_table(batches, are_in_turn):
     assert turns.in_turn == are_in_turn
 
 
-def test_a_stream_begins_anew_where_a_class_comes_and_has_doubled():
+def test_a_stream_begins_anew_where_rows_beside_the_commonest_class_double():
     """Of one class alone nothing is learned; of many rows of each no more is."""
     turns, y = Turns.of(np.zeros(5), CLASSES).begun(rows_of([0] * 5)), [0] * 5
     told = []
-    for batch in ([0] * 9, [0, 1], [1], [1, 1], [1] * 700, [1] * 800, [2]):
+    for batch in ([0] * 9, [0, 1], [1], [1, 1], [1] * 700, [1] * 800, [2], [2] * 14):
         turns, y = turns.after(np.array(y), np.array(batch)), y + batch
         told.append(turns.is_due(rows_of(y)))
         turns = turns.begun(rows_of(y)) if told[-1] else turns
-    assert told == [False, True, True, True, True, False, True]
+    assert told == [False, True, True, True, True, False, False, True]
+    y = [0] * 2000 + [1] * 1100
+    turns = Turns.of(np.zeros(5), CLASSES).begun(rows_of(y))
+    assert not turns.is_due(rows_of(y + [1] * 1100))
+    assert turns.is_due(rows_of(y + [2] * 1100))
 
 
 def test_each_class_is_thinned_evenly_and_counts_what_it_did(rng):
