@@ -213,9 +213,6 @@ def answered(fitted, answer, rows, alone=(), elsewhere=False):
     fitted = _without_levels_of(fitted, answer.level, alone)
     targets, state, parameters = fitted.targets, fitted.state, fitted.parameters
     level = answer.level * targets.scale
-    moments = state.moments
-    if moments is not None:
-        moments = moments.moved(level)
     log_noise = parameters.log_noise + np.log(answer.noise)
     if not np.ndim(parameters.log_noise):
         log_noise = float(log_noise[0]) if len(log_noise) == 1 else float(log_noise.max())
@@ -227,7 +224,7 @@ def answered(fitted, answer, rows, alone=(), elsewhere=False):
         places = places.away_from(rows, fitted.posterior.prior.kernel)
     state = replace(
         state,
-        moments=moments,
+        moments=state.moments.moved(level),
         watch=state.watch.forgetting(),
         weight_seen=answer.share * state.weight_seen,
         weight_learned=(1.0 if is_level else _HARDLY) * state.weight_learned,

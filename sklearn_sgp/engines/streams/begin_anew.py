@@ -68,8 +68,6 @@ class Turns:
         Classes of the last batch.
     n_begun : int
         Number of rows with which the stream last began.
-    n_classes : int
-        Of how many classes they were.
     weight : float
         Of them, of all classes but the commonest.
     gone : dict
@@ -78,7 +76,6 @@ class Turns:
 
     last: np.ndarray
     n_begun: int = 0
-    n_classes: int = 0
     weight: float = 0.0
     gone: dict = field(default_factory=dict)
 
@@ -99,17 +96,12 @@ class Turns:
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows, whose y are labels."""
-        n_classes, weight = _told_apart(rows)
-        return replace(self, n_begun=len(rows), n_classes=n_classes, weight=weight)
+        return replace(self, n_begun=len(rows), weight=_besides_commonest(rows))
 
     def is_due(self, rows):
-        """Return whether it is to begin anew: of one class alone nothing is learned.
-
-        Nor is more of as many rows as are kept, unless another class came.
-        """
-        n_classes, weight = _told_apart(rows)
-        tells = n_classes > self.n_classes or self.weight < _MOST_KEPT
-        return tells and weight > 0.0 and weight >= _DOUBLED * self.weight
+        """Return whether it is to begin anew: of one class alone nothing is learned."""
+        weight = _besides_commonest(rows)
+        return weight > 0.0 and weight >= _DOUBLED * self.weight
 
     @property
     def n_gone(self):
@@ -152,10 +144,10 @@ class Turns:
         return rows.with_weight(rows.weights[0] * (n_kept / (n_kept + n_gone))[of_row])
 
 
-def _told_apart(rows):
-    """Return the number of classes of some rows, and the weight of all but the commonest."""
+def _besides_commonest(rows):
+    """Return the weight of all labels of some rows but the commonest."""
     weight = _weight_of_classes(rows).values()
-    return len(weight), sum(weight) - max(weight)
+    return sum(weight) - max(weight)
 
 
 def _weight_of_classes(rows):

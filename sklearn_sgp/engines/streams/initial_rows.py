@@ -149,10 +149,8 @@ def _rows_of(inputs, y, weight):
 
 
 def _copied(rows):
-    weight, offset = (
-        None if each is None else np.array(each) for each in (rows.weight, rows.offset)
-    )
-    return replace(rows, X=np.array(rows.X), y=np.array(rows.y), weight=weight, offset=offset)
+    parts = ((name, getattr(rows, name)) for name in ("X", "y", "weight", "offset"))
+    return replace(rows, **{name: np.array(part) for name, part in parts if part is not None})
 
 
 def _are_of_one_size(rows):

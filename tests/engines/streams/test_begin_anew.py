@@ -44,7 +44,7 @@ def test_batches_of_a_sorted_table(batches, are_in_turn):
 
 
 def test_a_stream_begins_anew_where_rows_beside_the_commonest_class_double():
-    """Of one class alone nothing is learned; of many rows of each no more is."""
+    """Of one class alone nothing is learned, nor more of many rows of the commonest."""
     turns, y = Turns.of(np.zeros(5), CLASSES).begun(rows_of([0] * 5)), [0] * 5
     told = []
     for batch in ([0] * 9, [0, 1], [1], [1, 1], [1] * 700, [1] * 800, [2], [2] * 14):
