@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
 from ..._warnings import warn_caller
-from ...data.inputs import Inputs
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
 from .band_places import NO_PLACES
@@ -199,8 +198,7 @@ def _explained(residual, function, noise, factors):
 
 def are_elsewhere(fitted, rows, n_jobs):
     """Return whether rows so far say little of the function at rows of a batch."""
-    inputs = Inputs(np.asarray(rows.X, dtype=np.float64))
-    return bool(fitted.predictor.novelty(inputs, n_jobs).mean() > 1.0 - _EXPLAINED_BEFORE)
+    return bool(fitted.predictor.novelty(rows, n_jobs).mean() > 1.0 - _EXPLAINED_BEFORE)
 
 
 def answered(fitted, answer, rows, alone=(), elsewhere=False):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..._warnings import warn_caller
-from ...data.inputs import Inputs
 from ...data.winsorize import MAD
 from .wandering import STRAY
 from .watch import quantiles
@@ -31,8 +30,7 @@ def trusts(fitted, rows):
     rows = state.telling(rows)
     if not len(rows):
         return True
-    inputs = Inputs(np.asarray(rows.X, dtype=np.float64), None, rows.offset)
-    mean, variance = fitted.predictor.moments(inputs, 1)
+    mean, variance = fitted.predictor.moments(rows, 1)
     variance = np.broadcast_to(variance, mean.shape)
     noise = fitted.noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], 1)
     mean, variance = fitted.likelihood.moments(mean, variance, noise)

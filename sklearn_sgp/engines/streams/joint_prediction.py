@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._linalg import cholesky
-from ...data.inputs import Inputs
 from .watch import near_others
 
 
@@ -34,7 +33,7 @@ class Prediction(NamedTuple):
         if share != 1.0:
             posterior = predictor.posterior.scaled(share)
             predictor = replace(predictor, posterior=posterior)
-        mean, covariance = predictor.joint(Inputs(np.asarray(rows.X, dtype=np.float64)), n_jobs)
+        mean, covariance = predictor.joint(rows, n_jobs)
         t = mean.shape[1]
         level = fitted.targets.scaled_variance(fitted.state.levels.variance)
         function = np.broadcast_to(covariance + level, (*covariance.shape[:2], t))

@@ -114,7 +114,7 @@ def continued(parameters, weight, plan):
     Unless those of the start explain the rows better, or the kernel with more noise does: fewer
     rows than inducing inputs may have been taken for a function without noise, and inducing inputs
     that held the function of fewer rows may not hold that of all. ``weight`` is that of the batch,
-    for which there are so many iterations.
+    for which there are so many iterations; where nothing is learned there are none.
     """
     rows, evidence = plan.known.rows, plan.known.evidence
     plan.trace.constant -= evidence

@@ -147,8 +147,8 @@ class Stream:
         )
         if plan.learns and _is_to_wait(plan, weight):
             plan = replace(plan, learns=False, waits=True)
-        learns = plan.learns or not plan.start.likelihood.conjugate
-        if learns and not (plan.restarts or plan.holds_noise):
+        in_turn = not plan.start.likelihood.conjugate  # labels are known then, and teach no kernel
+        if (plan.learns or in_turn) and not (plan.restarts or plan.holds_noise):
             plan = replace(plan, known=self.known)
         learn = _with_features if fitted.parameters.has_features else next_batch
         more, ones = learn(fitted, rows, state.weight_seen, plan)
