@@ -10,11 +10,13 @@ from ..data.checks import check_spread, check_weights_of_stream
 from ..data.rows import merge_with_offset
 from ..data.targets import count_samples
 from ..engines.base import Problem
-from ..engines.streams.class_turns import Turns
+from ..engines.streams.begin_anew import NOT_BEGUN, Turns
+from ..engines.streams.broken_rows import trusts
 from ..engines.streams.inducing import StreamInducing
+from ..engines.streams.initial_rows import InitialRows
 from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
-from ..engines.streams.stream import InitialRows, Stream, trusts
+from ..engines.streams.stream import Stream
 from ..engines.streams.units import about_learned_means, with_units_of_all
 from ..noise.left_out_errors import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
@@ -66,12 +68,12 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     check_spread(inputs.X, weight, before.parameters.Z if is_known else None)
     if before is None:
         estimator.log_evidence_ = 0.0
-        initial = InitialRows.of(inputs, y, weight, previous, turns=_turns(estimator, y))
+        initial = InitialRows.of(inputs, y, weight, previous, _begins_anew(estimator, y))
     elif _is_short(estimator, engine):
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
         state = replace(before.state, watch=scored(estimator, before, rows))
-        initial = _joined(before, inputs, y, weight)
+        initial = before.state.initial_rows.joined(inputs, y, weight)
     else:
         check_same_parameters(estimator)
         initial, state = _add(estimator, engine, inputs, y, weight, clock)
@@ -81,7 +83,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         fit = Fit.of(inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
         store_fit(estimator, answered(fit.after((*recipe.prepare, *recipe.learn))))
-        estimator.n_samples_seen_ += initial.n_gone
+        estimator.n_samples_seen_ += initial.rule.n_gone
         if so_far is not None:
             _count_as_one_batch(estimator, *so_far, state)
     estimator.log_evidence_ += estimator.objective_
@@ -94,10 +96,10 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         )
 
 
-def _turns(estimator, y):
-    """Return how labels come in a first batch; None for other targets, and where these fade."""
+def _begins_anew(estimator, y):
+    """Return when a stream begins anew: of labels that never fade, as these come."""
     if not hasattr(estimator, "classes_") or estimator.forget_factor not in (1.0, "auto"):
-        return None
+        return NOT_BEGUN
     return Turns.of(y, estimator.classes_)
 
 
@@ -124,12 +126,6 @@ def _is_short(estimator, engine):
     return may_begin and fitted.state.initial_rows.is_short
 
 
-def _joined(fitted, inputs, y, weight):
-    """Return the initial rows of a stream with those of a batch."""
-    earlier = fitted.state.initial_rows
-    return InitialRows.of(inputs, y, weight, earlier.previous, earlier)
-
-
 def _count_as_one_batch(estimator, n_steps, evidence, before):
     """Count what was learned of the rows so far and these, as if of one batch, as of the last.
 
@@ -154,9 +150,10 @@ def _add(estimator, engine, inputs, y, weight, clock):
     initial = None
     if engine.may_begin_anew(before, settings_of(estimator)):
         initial = _kept(estimator, engine, before, inputs, y, weight, rows)
-        if initial is not None and initial.has_doubled:
+        if initial is not None and initial.is_due:
             return initial, before.state
         initial = None if initial is None else initial.kept()
+    in_turn = initial is not None and initial.rule.in_turn
     engine = replace(engine, forget_factor=share)
     before, rows = with_units_of_all(before, rows, share)
     targets = before.targets
@@ -166,11 +163,11 @@ def _add(estimator, engine, inputs, y, weight, clock):
     engine = replace(
         engine,
         n_outputs=targets.n_outputs,
-        is_informative=is_informative,
+        is_informative=is_informative and not in_turn,
         follows_units=before.state.ones is not None,
     )
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
-    if initial is not None and is_known:
+    if in_turn or (is_known and initial is not None):
         engine = replace(engine, known=_known(estimator, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
@@ -186,8 +183,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
 def _kept(estimator, engine, before, inputs, y, weight, rows):
     """Return the initial rows with those of a batch, None where they are kept no longer."""
     earlier, of_classes = before.state.initial_rows, not before.start.likelihood.conjugate
-    initial = _joined(before, inputs, y, weight)
-    if of_classes and initial.turns is not None:
+    initial = earlier.joined(inputs, y, weight)
+    if initial.rule.in_turn:
         return initial
     if of_classes:
         may_stay = engine.may_keep(before.start, settings_of(estimator))

@@ -269,9 +269,10 @@ class StreamingSGPClassifier(SGPClassifier):
     labels of few rows say little, and a kernel that has missed their boundaries would be for ever.
     A batch of one class updates the posterior and leaves the kernel as it is. Where batches are
     sorted by class, so that the first one lacks some of ``classes``, and nothing fades, up to 1,024
-    rows of all classes so far are kept, and the stream begins anew with them where a class comes
-    and where its rows have doubled. ``kernel``, ``kernel_priors``, ``likelihood``,
-    ``optimize_inducing`` and ``categorical_features`` must stay as in the first batch.
+    rows of all classes so far are kept to predict from, and the stream begins anew with them each
+    time that those of all classes but the commonest have doubled. ``kernel``, ``kernel_priors``,
+    ``likelihood``, ``optimize_inducing`` and ``categorical_features`` must stay as in the first
+    batch.
 
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this

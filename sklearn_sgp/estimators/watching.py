@@ -6,21 +6,17 @@ import numpy as np
 
 from ..data.inputs import Inputs
 from ..data.varying_noise import each_output
+from ..engines.streams.answers import answer_to, answered, are_elsewhere, warn_of_shift
+from ..engines.streams.broken_rows import counted
 from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
-    answer_to,
-    answered,
-    are_elsewhere,
     can_move,
     fading_share,
     gathered,
     missed,
     usual_distances,
     warn_of_narrow_bands,
-    warn_of_shift,
 )
-from ..engines.streams.stream import counted
-from ..objectives.scores import log_normal_density
 from ..predict.base import KnownMoments
 from .mixed_outputs import mixes_outputs
 from .stream_steps import has_gaps
@@ -108,14 +104,10 @@ def _log_density_of_observed(model, rows, inputs):
     """Return log densities of the outputs that were observed, (n,)."""
     mean, variance = model.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
-    mean, noise = inputs.shifted(mean), model.noise_at(inputs)
-    y, scale = rows.targets, np.log(model.targets.scale)
-    if not model.unlike_rows.share:
-        mean, variance = model.likelihood.moments(mean, variance, noise)
-        return np.nansum(log_normal_density(y - mean, variance) - scale, axis=1)
+    mean, noise, y = inputs.shifted(mean), model.noise_at(inputs), rows.targets
     likelihood, each = model.unlike_rows.among(model.likelihood), np.empty(y.shape)
     known = np.where(np.isnan(y), mean, y)
     for at, one, own in each_output(likelihood, noise, y.shape[1]):
         parts = (part[:, at] for part in (known, mean, variance))
         each[:, at] = one.log_predictive_density(*parts, own)[:, None]
-    return np.where(np.isnan(y), 0.0, each - scale).sum(axis=1)
+    return np.where(np.isnan(y), 0.0, each - np.log(model.targets.scale)).sum(axis=1)

@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
 
 NAMES = np.array(["ash", "birch", "cedar", "date", "elm"])
@@ -84,6 +85,19 @@ def test_a_stream_that_is_sorted_by_class(options):
     assert by_class.score(T, labels) > shuffled.score(T, labels) - 0.05
     gap = shuffled.log_density(T, labels).mean() - by_class.log_density(T, labels).mean()
     assert gap < 0.05
+
+
+def test_sorted_batches_of_a_given_kernel_are_those_of_all_rows():
+    """Classes come one after another, and q(u) is that of all rows at once."""
+    X, y = data(120)
+    kernel, options = ConstantKernel(4.0) * RBF(1.5), {"optimizer": None, "inducing": X[::10]}
+    models = [StreamingSGPClassifier(kernel, likelihood=Softmax(0.0), **options) for _ in range(2)]
+    models[0].partial_fit(X, y, classes=NAMES[:4])
+    for part in np.split(np.arange(120), [20, 45, 70, 95]):
+        models[1].partial_fit(X[part], y[part], classes=NAMES[:4])
+    once, sorted_by_class = (model.predict_proba(X) for model in models)
+    assert_allclose(sorted_by_class, once, atol=1e-4)
+    assert_allclose(models[1].log_evidence_, models[0].log_evidence_, atol=1e-2)
 
 
 def test_many_rows_of_each_class_are_thinned(rng):

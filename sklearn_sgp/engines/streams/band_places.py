@@ -133,12 +133,16 @@ class BandPlaces:
         None where those of the sample tell nothing of one another.
     sought : float
         Of how many rows the sample was when these were last chosen.
+    process : tuple of int and float, or None
+        Power and share of `NearResiduals` then, also while these say nothing; None where they had
+        told nothing.
     """
 
     sample: RowSample = RowSample()
     near: NearSample | None = None
     residuals: NearResiduals | None = None
     sought: float = 0.0
+    process: tuple | None = None
 
     def joined(self, rows, n_inducing):
         """Add the rows of a batch that was learned from."""
@@ -148,7 +152,7 @@ class BandPlaces:
     def away_from(self, rows, kernel):
         """Leave out the rows of the sample near a batch, which are no longer as they were."""
         if not (len(self.sample) and len(rows)):
-            return self.unjudged()
+            return BandPlaces(self.sample)
         own, X = (np.asarray(each.X, dtype=np.float64) for each in (self.sample.rows, rows))
         parts = (X[lo : lo + _OF_BATCH_AT_A_TIME] for lo in range(0, len(X), _OF_BATCH_AT_A_TIME))
         nearest = [correlations(kernel, own, part).max(axis=1) for part in parts]
@@ -156,8 +160,8 @@ class BandPlaces:
         return BandPlaces(self.sample.without(is_gone))
 
     def unjudged(self):
-        """Return the rows alone."""
-        return BandPlaces(self.sample)
+        """Return the same while the rows say nothing of bands."""
+        return replace(self, near=None, residuals=None)
 
     def judged(self, fitted, share, alpha, n_jobs):
         """Return the same with bands by place, and the share of bands that the sample bears out.
@@ -200,14 +204,15 @@ class BandPlaces:
 
     def _with_residuals(self, rows, is_due):
         """Return the same with what residuals tell of one another; it may be due to be chosen."""
-        known = self.residuals
         if is_due:
-            residuals = weighed(best_process(rows, known), rows)
-            return replace(self, residuals=residuals, sought=self.sample.n_told)
-        if known is None:
+            chosen, sought = best_process(rows, self.process), self.sample.n_told
+        elif self.process is not None:
+            chosen, sought = rows.process(*self.process), self.sought
+        else:
             return self
-        process = rows.process(known.squared, known.own)
-        return replace(self, residuals=weighed(process, rows))
+        found = weighed(chosen, rows)
+        process = None if found is None else (found.squared, found.own)
+        return replace(self, residuals=found, sought=sought, process=process)
 
     def _told_apart(self):
         """Return the rows of the sample that do not repeat, or None where these are too few."""

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import chdtri
 
 from ...data.distinct import group_sums, same_places
-from ...data.inputs import Inputs
 from ...data.rows import noise_of_each
 from ...predict.vouched_bands import narrowed
 from .place_gains import squares_of
@@ -173,7 +172,7 @@ class Bands:
         """
         if not np.any(self.usual):
             return told
-        mean, function = fitted.predictor.moments(_inputs(rows), n_jobs)
+        mean, function = fitted.predictor.moments(rows, n_jobs)
         function = function + fitted.targets.scaled_variance(fitted.state.levels.variance)
         variance = function + noise_of_each(rows, fitted.noise_variance)
         squares = _squares(rows.targets - mean, variance)
@@ -205,7 +204,7 @@ def vouched_share(fitted, rows, band_share, n_jobs):
     as may all be where a shift has left a few.
     """
     share, usual, beyond = band_share
-    mean, variance = fitted.predictor.moments(_inputs(rows), n_jobs)
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
     variance = variance + noise_of_each(rows, fitted.noise_variance)
     squares = squares_of(rows.targets - mean)
     variance = narrowed(np.broadcast_to(variance, squares.shape), 1.0, usual, beyond)
@@ -223,10 +222,6 @@ def vouched_share(fitted, rows, band_share, n_jobs):
     lost = 1.0 + np.nanmean((squares - variance) / np.minimum(variance, usual), axis=0)
     lost = np.maximum(lost, share)
     return np.where(nats(lost) > nats(share) + _LEAD_OF_LOST, lost, share), usual, beyond
-
-
-def _inputs(rows):
-    return Inputs(np.asarray(rows.X, dtype=np.float64))
 
 
 def _squares(residuals, variance):

@@ -8,7 +8,8 @@ from scipy.linalg import solve_triangular
 from ..._linalg import NotPositiveDefiniteError, cholesky
 from .band_places import NO_PLACES
 from .batch_levels import NO_LEVELS, parts_of
-from .shifts import ROWS_TOGETHER, Prediction, can_move, without_outliers
+from .joint_prediction import Prediction, without_outliers
+from .shifts import ROWS_TOGETHER, can_move
 from .watch import LEAST_ROWS
 
 

@@ -108,10 +108,10 @@ def best_process(rows, known=None):
     Parameters
     ----------
     rows : LeftOutRows
-    known : NearResiduals or None
-        From which on they are moved.
+    known : tuple of int and float, or None
+        Power and share from which on they are moved.
     """
-    place = _START if known is None else (known.squared, _OWN.index(known.own))
+    place = _START if known is None else (known[0], _OWN.index(known[1]))
     tried, before = {}, None
 
     def value(place):

@@ -48,7 +48,7 @@ class Known:
     """Hold all rows of a stream that keeps them, where none may be of after a shift.
 
     The rows include those of a batch; ``evidence`` is a bound of the log evidence of those before
-    it, in its units.
+    it, in its units. Of labels that come class after class the kernel stays, and q(u) is of all.
     """
 
     rows: Rows

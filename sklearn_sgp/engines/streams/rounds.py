@@ -114,10 +114,13 @@ def continued(parameters, weight, plan):
     Unless those of the start explain the rows better, or the kernel with more noise does: fewer
     rows than inducing inputs may have been taken for a function without noise, and inducing inputs
     that held the function of fewer rows may not hold that of all. ``weight`` is that of the batch,
-    for which there are so many iterations.
+    for which there are so many iterations; where nothing is learned there are none.
     """
     rows, evidence = plan.known.rows, plan.known.evidence
     plan.trace.constant -= evidence
+    if not plan.learns:
+        *found, value = updated(_proposal(parameters, rows, None, 0.0, plan, 1), rows, None, plan)
+        return (*found, value - evidence), 0
     weight += plan.waiting.weight
     radius = _reach(weight, plan)[1]
     plan = replace(plan.of_later(weight), waiting=NONE_WAITING)

@@ -17,7 +17,6 @@ from scipy.linalg import solve_triangular
 from ..._linalg import NotPositiveDefiniteError, cholesky
 from ...data.column_order import are_constant
 from ...data.column_spread import column_mean_spread
-from ...data.inputs import Inputs
 from ...kernels._defaults import starting_length_scale
 from ...kernels._wandering import LEVEL_SPANS, TREND_SPANS, wandering_kernel, wandering_variances
 from ...objectives.scores import log_normal_density
@@ -202,8 +201,7 @@ def _said(fitted, before, rows, column, wanders, n_jobs):
 
 def _own(fitted, rows, n_jobs):
     """Return residuals and variances of a batch as the stream predicts it."""
-    inputs = Inputs(np.asarray(rows.X, dtype=np.float64), None, rows.offset)
-    mean, variance = fitted.predictor.moments(inputs, n_jobs)
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
     noise = np.asarray(fitted.noise_variance) / rows.weights[1][:, None]
     return rows.targets - mean, variance + noise
 

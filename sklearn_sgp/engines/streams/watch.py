@@ -92,8 +92,8 @@ class Gathered:
     distances, whitened : ndarray of shape (n, t)
         Residuals in predicted deviations, and whitened ones about the level, without their signs;
         NaN where there are none.
-    y : ndarray of shape (n, t) or None
-        Targets as they came; None where it is not known, as in streams that were stored without it.
+    y : ndarray of shape (n, t)
+        Targets as they came.
     alone : tuple of Alone
         Rows of short batches.
     """
@@ -103,7 +103,7 @@ class Gathered:
     information: np.ndarray
     distances: np.ndarray
     whitened: np.ndarray
-    y: np.ndarray | None = None
+    y: np.ndarray
     alone: tuple = ()
 
     def joined(self, other):
@@ -114,7 +114,7 @@ class Gathered:
             self.information + other.information,
             np.concatenate([self.distances, other.distances]),
             np.concatenate([self.whitened, other.whitened]),
-            None if self.y is None or other.y is None else np.concatenate([self.y, other.y]),
+            np.concatenate([self.y, other.y]),
             (*self.alone, *other.alone),
         )
 
@@ -183,7 +183,7 @@ class Gathered:
         Their middle tells no noise: days without rain say nothing of how much falls on others, and
         a sensor that hangs has no noise, and says nothing of what comes.
         """
-        return np.array([False]) if self.y is None else _commonest_share(self.y) > 0.5
+        return _commonest_share(self.y) > 0.5
 
 
 def near_others(ratio):

@@ -347,3 +347,9 @@ def test_rows_that_are_far_off_at_random_are_no_place():
     model = taught(StreamingSGPRegressor(n_inducing=40, random_state=0), pieces)
     assert len(model._fitted.state.places.sample) > 100
     assert model._fitted.state.places.near is None
+
+
+def test_a_way_that_was_chosen_is_remembered_while_rows_say_nothing():
+    """It was looked for anew with the next batch."""
+    places = BandPlaces(sought=60.0, process=(2, 0.01)).unjudged()
+    assert places.sought == 60.0 and places.process == (2, 0.01)

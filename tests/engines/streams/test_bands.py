@@ -21,7 +21,8 @@ from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.streams.bands import Bands, Fading, Misses
-from sklearn_sgp.engines.streams.shifts import Prediction, missed
+from sklearn_sgp.engines.streams.joint_prediction import Prediction
+from sklearn_sgp.engines.streams.shifts import missed
 
 pytestmark = pytest.mark.filterwarnings("ignore:Batches should go on")  # noise that falls
 

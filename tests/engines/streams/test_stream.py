@@ -11,7 +11,8 @@ from stream_helpers import batches, make_line, taught
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.data.inputs import Inputs
-from sklearn_sgp.engines.streams.stream import InitialRows, Stream, _is_spent
+from sklearn_sgp.engines.streams.initial_rows import InitialRows
+from sklearn_sgp.engines.streams.stream import Stream, _is_spent
 from sklearn_sgp.estimators.settings import settings_of
 
 
@@ -66,7 +67,7 @@ def test_the_first_rows_are_kept_until_they_are_enough(rng):
         kept = model._fitted.state.initial_rows
         assert_array_equal(kept.rows.X, X[:hi])
         assert_array_equal(kept.rows.y, y[:hi])
-        n_begun.append(kept.n_begun)
+        n_begun.append(kept.rule.n_begun)
     assert n_begun == [10, 20, 30, 30, 60]
     assert engine.may_begin_anew(model._fitted, settings_of(model))
     model.partial_fit(X[60:320], y[60:320])  # 320 cannot double any more
@@ -114,7 +115,7 @@ def test_initial_rows_leave_out_weights_of_zero():
     X, y = np.arange(6.0)[:, None], np.arange(6.0)
     first = InitialRows.of(Inputs(X[:3]), y[:3], np.array([1.0, 0.0, 2.0]), None)
     assert_array_equal(first.rows.X[:, 0], [0.0, 2.0])
-    both = InitialRows.of(Inputs(X[3:]), y[3:], None, None, first)
+    both = first.joined(Inputs(X[3:]), y[3:], None)
     assert_array_equal(both.rows.X[:, 0], [0.0, 2.0, 3.0, 4.0, 5.0])
     assert_array_equal(both.rows.weight, [1.0, 2.0, 1.0, 1.0, 1.0])
 

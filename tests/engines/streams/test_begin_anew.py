@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.streams.class_turns import Turns
+from sklearn_sgp.engines.streams.begin_anew import Turns
 
 CLASSES = np.arange(3)
 
@@ -18,7 +18,7 @@ def rows_of(y, weight=None):
 
 
 def test_a_first_batch_of_all_classes_is_no_sorted_one():
-    assert Turns.of(np.array([2, 0, 1]), CLASSES) is None
+    assert not Turns.of(np.array([2, 0, 1]), CLASSES).in_turn
     assert_array_equal(Turns.of(np.array([1, 1]), CLASSES).last, [1])
 
 
@@ -38,20 +38,24 @@ def test_batches_of_a_sorted_table(batches, are_in_turn):
     turns, before = Turns.of(np.array(batches[0]), CLASSES), batches[0]
     for batch in batches[1:]:
         turns, before = turns.after(np.array(before), np.array(batch)), before + batch
-        if turns is None:
+        if not turns.in_turn:
             break
-    assert (turns is not None) == are_in_turn
+    assert turns.in_turn == are_in_turn
 
 
-def test_a_stream_begins_anew_where_a_class_comes_and_has_doubled():
-    """Of one class alone nothing is learned; of many rows of each no more is."""
+def test_a_stream_begins_anew_where_rows_beside_the_commonest_class_double():
+    """Of one class alone nothing is learned, nor more of many rows of the commonest."""
     turns, y = Turns.of(np.zeros(5), CLASSES).begun(rows_of([0] * 5)), [0] * 5
     told = []
-    for batch in ([0] * 9, [0, 1], [1], [1, 1], [1] * 700, [1] * 800, [2]):
+    for batch in ([0] * 9, [0, 1], [1], [1, 1], [1] * 700, [1] * 800, [2], [2] * 14):
         turns, y = turns.after(np.array(y), np.array(batch)), y + batch
         told.append(turns.is_due(rows_of(y)))
         turns = turns.begun(rows_of(y)) if told[-1] else turns
-    assert told == [False, True, True, True, True, False, True]
+    assert told == [False, True, True, True, True, False, False, True]
+    y = [0] * 2000 + [1] * 1100
+    turns = Turns.of(np.zeros(5), CLASSES).begun(rows_of(y))
+    assert not turns.is_due(rows_of(y + [1] * 1100))
+    assert turns.is_due(rows_of(y + [2] * 1100))
 
 
 def test_each_class_is_thinned_evenly_and_counts_what_it_did(rng):

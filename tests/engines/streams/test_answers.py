@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from sklearn_sgp.engines.streams.shifts import _explained
+from sklearn_sgp.engines.streams.answers import _explained
 
 N, NOISE = 24, 0.1
 
