@@ -580,4 +580,14 @@ FOUND = [
             points=Table(seed=241, n=8, d=2, inputs="one line", targets="two classes"),
         ),
     ),
+    (
+        44000,
+        "AttributeError: lists with labels of blocks, and a mask of the columns of categories",
+        Case(
+            "AnytimeSGPRegressor",
+            parameters=(("categorical_features", (True,)),),
+            table=Table(n=13, d=5, layout="lists", blocks="one"),
+            points=Table(n=3, d=5, layout="lists", blocks="one"),
+        ),
+    ),
 ]

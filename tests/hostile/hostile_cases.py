@@ -68,7 +68,10 @@ def _targets(estimator, parameters):
 def _parameters(draw, estimator, most=4):
     known = PARAMETERS[estimator]
     names = draw(st.lists(st.sampled_from(sorted(known)), max_size=most, unique=True))
-    return tuple((name, draw(st.sampled_from(known[name]))) for name in names)
+    found = {name: draw(st.sampled_from(known[name])) for name in names}
+    if "offset_column" in found and "Regressor" in estimator and draw(st.booleans()):
+        found["likelihood"] = draw(st.sampled_from(["poisson", "negative_binomial"]))  # have one
+    return tuple(found.items())
 
 
 @st.composite

@@ -147,7 +147,7 @@ def categorical_columns(X, categorical_features):
 
     Parameters
     ----------
-    X : array or dataframe
+    X : array, lists or dataframe
     categorical_features : "from_dtype" or array-like of bool, int or str
 
     Raises
@@ -167,7 +167,7 @@ def categorical_columns(X, categorical_features):
             return ()
         return tuple(k for k, name in enumerate(names) if _has_categories(X[name]))
     given = np.atleast_1d(np.asarray(categorical_features))
-    count = X.shape[1]
+    count = np.shape(X)[1]
     if given.size == 0:
         return ()
     if given.dtype.kind == "b" and given.shape == (count,):
