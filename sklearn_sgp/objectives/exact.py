@@ -131,8 +131,8 @@ def exact_posterior(prior, rows, noise_variance):
     """Find q(u) of the exact process; None where the noise is too small for it.
 
     The inducing values of the prior have an error of their own, the jitter. It counts as a part of
-    the noise of the rows, which then have the rest: together they are the exact process, whatever
-    the jitter is. The inducing inputs of the prior contain the rows.
+    the noise of the rows, at most half, which then have the rest: together they are the exact
+    process, whatever the jitter is. The inducing inputs of the prior contain the rows.
 
     Returns
     -------
@@ -140,9 +140,10 @@ def exact_posterior(prior, rows, noise_variance):
     """
     try:
         outputs = _outputs(prior.kernel, rows, noise_variance)
+        most = _LARGEST_SHARE * _least_noise(outputs)
+        if prior.delta > most:
+            prior = _with_jitter(prior, most)
     except NotPositiveDefiniteError:
-        return None
-    if prior.delta > _LARGEST_SHARE * _least_noise(outputs):
         return None
     return _found(Posterior(prior, *_information(prior, rows, outputs)), outputs)
 
@@ -155,10 +156,10 @@ def exact_posterior_of_rows(prior, rows, noise_variance):
     """
     try:
         outputs = _outputs(prior.kernel, rows, noise_variance)
-        least, scale = _least_noise(outputs), float(prior.kernel.diag(rows.X).mean())
-        if least >= _DELICATE * scale:
+        least = _least_noise(outputs)
+        if least >= _DELICATE * float(prior.kernel.diag(rows.X).mean()):
             return exact_posterior(prior, rows, noise_variance)
-        prior = _with_jitter_below(least, prior, scale)
+        prior = _with_jitter_below(least, prior)
     except NotPositiveDefiniteError:
         return None
     weights = np.zeros((len(prior.Z), sum(one.t for one in outputs)))
@@ -167,15 +168,18 @@ def exact_posterior_of_rows(prior, rows, noise_variance):
     return _found(RowsPosterior(prior, *_information(prior, rows, outputs), *told), outputs)
 
 
-def _with_jitter_below(noise, prior, scale):
+def _with_jitter_below(noise, prior):
     """Return a prior whose jitter is the first of `_JITTER_SHARES` of the noise that suffices."""
-    for share in _JITTER_SHARES:
-        delta = share * noise
-        try:
-            return Prior.build(prior.kernel, prior.Z, delta, delta / scale)
-        except NotPositiveDefiniteError as error:
-            failed = error
-    raise failed
+    first, second = (share * noise for share in _JITTER_SHARES)
+    try:
+        return _with_jitter(prior, first)
+    except NotPositiveDefiniteError:
+        return _with_jitter(prior, second)
+
+
+def _with_jitter(prior, delta):
+    relative = delta / float(prior.kernel.diag(prior.Z).mean())
+    return Prior.build(prior.kernel, prior.Z, delta, relative)
 
 
 def _least_noise(outputs):

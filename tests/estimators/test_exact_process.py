@@ -168,7 +168,7 @@ def test_where_a_run_ends_early(name, case):
     assert model.objective_ > optimum(X, y, kernel, noise, False) - 1e-3
 
 
-@pytest.mark.parametrize("name", ["svgp", "vfe", "fitc"])
+@EACH_REGRESSOR
 def test_the_posterior_of_next_to_no_noise_has_the_objective_that_was_learned(name):
     """Clusters, whose K(X, X) is singular with a twentieth of the noise: 50 nats were lost."""
     rng = np.random.default_rng(7034)
