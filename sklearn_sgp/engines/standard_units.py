@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..data.checks import LARGEST
 from ..data.rows import on_grid
 from ..data.standard_inputs import LEARNING_GRID, StandardInputs
 from ..data.target_units import UNIT, TargetUnits
@@ -129,7 +130,8 @@ class StandardUnits:
         theta, shift = parameters.theta, self._shift(parameters)
         values["theta"] = np.where(shift == 0.0, values["theta"], _rounded(theta - shift))
         if not parameters.has_features:  # which are in units of the length scales
-            values["Z"] = _rounded((parameters.Z - self.inputs.center) / self.inputs.scale)
+            far, away = LARGEST * self.inputs.scale, parameters.Z - self.inputs.center
+            values["Z"] = _rounded(np.clip(away, -far, far) / self.inputs.scale)
         return type(parameters)(self._expression(parameters.expression), values)
 
     @property

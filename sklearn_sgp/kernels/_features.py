@@ -26,6 +26,7 @@ from . import nodes
 from ._compiled import BoundKernel
 from ._random_features import DENSITIES, multiplied_out, sample_features
 
+_LEAST_SCALE = 1e-305  # those of 1e-309 have no inverse: see `_features` for what becomes of them
 _CURE = 'Take inducing="kmeans", or another kernel.'
 
 
@@ -268,7 +269,7 @@ class FeatureKernel(BoundKernel):
         inverse = np.zeros((len(self._spectrum), self.expression.n_features))
         for t, term in enumerate(self._spectrum):
             for leaf, columns in term.waves:
-                inverse[t, columns] = 1.0 / leaf.scales(self.values)
+                inverse[t, columns] = 1.0 / np.maximum(leaf.scales(self.values), _LEAST_SCALE)
         return inverse
 
     def _waves(self, Z):

@@ -315,9 +315,10 @@ def _sample_frequencies(p, wave, count, rng):
     unscaled, weight = DENSITIES[leaf.name](len(leaf.center), count, rng, *shape), np.ones(count)
     if leaf.name == "squared_exponential":
         unscaled, weight = _widened(unscaled, rng)
-    frequencies = unscaled / np.reshape(leaf.scales(p), (-1, 1))
-    if wave.weights is not None:
-        frequencies = wave.weights(p).T @ frequencies
+    with np.errstate(over="ignore", invalid="ignore"):  # of scales of 1e-309: see `_Term._angles`
+        frequencies = unscaled / np.reshape(leaf.scales(p), (-1, 1))
+        if wave.weights is not None:
+            frequencies = wave.weights(p).T @ frequencies
     return frequencies, weight
 
 

@@ -64,7 +64,12 @@ class Score:
         return mean_and_error(self.each - before.each, self.weight)
 
     def is_better(self, before):
-        """Return True if it gains more than the standard error of the gain."""
+        """Return True if it gains more than the standard error of the gain.
+
+        What can be evaluated is better than what cannot.
+        """
+        if not np.isfinite([self.mean, before.mean]).all():
+            return self.mean > before.mean
         return is_better(self.each, before.each, self.weight)
 
 

@@ -118,6 +118,19 @@ def test_bad_inputs(toy, kind, case):
     assert_unchanged(model, before)
 
 
+@pytest.mark.parametrize("categories", [[0], [True, False, False]], ids=["index", "mask"])
+@pytest.mark.parametrize(
+    "apart", [{"block_column": 2}, {"offset_column": 2, "likelihood": "poisson"}], ids=list
+)
+def test_lists_beside_categories(apart, categories):
+    """Lists are as arrays where a column is taken apart; they were an AttributeError."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(30) % 3, rng.uniform(size=30), np.arange(30) // 10])
+    made = AnytimeSGPRegressor(categorical_features=categories, **apart, **QUICK)
+    one, other = (clone(made).fit(given, X[:, 0]) for given in (X, X.tolist()))
+    assert_array_equal(one.predict(X), other.predict(X.tolist()))
+
+
 def test_labels_alone_are_no_inputs(toy):
     with pytest.raises(ValueError, match="0 feature"):
         AnytimeSGPRegressor(block_column=0).fit(LABELS[:, None], toy[1])

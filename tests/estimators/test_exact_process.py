@@ -168,6 +168,22 @@ def test_where_a_run_ends_early(name, case):
     assert model.objective_ > optimum(X, y, kernel, noise, False) - 1e-3
 
 
+@EACH_REGRESSOR
+def test_the_posterior_of_next_to_no_noise_has_the_objective_that_was_learned(name):
+    """Clusters, whose K(X, X) is singular with a twentieth of the noise: 50 nats were lost."""
+    rng = np.random.default_rng(7034)
+    X = rng.uniform(0.0, 5.0, (400, 8))
+    X = X[:5][rng.integers(0, 5, 400)] + 0.05 * rng.standard_normal((400, 8))
+    y = np.sin(1.5 * X[:, 0]) + np.cos(2.0 * X[:, 1]) + 0.3 * X[:, -1]
+    y, scales = (y - y.mean()) / y.std(), [17.1, 11.7, 1e5, 1e5, 1e5, 1e5, 1e5, 673.0]
+    kernel, options = ConstantKernel(37.2**2) * Matern(scales, nu=2.5), {"optimizer": None}
+    options |= {"noise_variance": 1e-10, "noise_variance_bounds": "fixed", "normalize_y": False}
+    model = made(name, kernel, inducing=X, **options).fit(X, y)
+    exact = GaussianProcessRegressor(kernel, alpha=1e-10, optimizer=None).fit(X, y)
+    assert_allclose(model.objective_, exact.log_marginal_likelihood_value_, atol=1.0)  # rounding
+    assert np.abs(model.predict(X) - y).max() < 1e-4
+
+
 def test_parameters_moved_alone_take_few_values(monkeypatch):
     """They ask for no gradients, and follow no way that has lost what all the rows tell (68)."""
     asked, value = [], ExactObjective.value

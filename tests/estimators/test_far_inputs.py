@@ -127,3 +127,18 @@ def test_small_targets_are_refused_or_told_of(make):
     with pytest.warns(UserWarning, match="y should vary by more than 1e-146"):
         made(make).fit(X, 1e-200 * Y)
     made(make).set_params(normalize_y=False).fit(X[:9], np.zeros(9))
+
+
+@pytest.mark.parametrize(
+    "make, options",
+    [(SVGPRegressor, {}), (AnytimeSGPRegressor, {"model": "fitc"}), (SVGPClassifier, {})],
+)
+def test_inducing_inputs_far_from_tiny_inputs_say_nothing(make, options):
+    """Beside columns in units of 1e-300 those of 1e4 and 1e90 are as far as can be: no overflow."""
+    tiny, y = 1e-300 * X[:60], Y[:60] > 0.0 if make is SVGPClassifier else Y[:60]
+    options = {"optimize_inducing": False, "random_state": 0, "max_iter": 20, **options}
+    near = make(inducing=tiny[:15], **options).fit(tiny, y)
+    inducing = np.vstack([tiny[:15], [[1e4, 1e4], [1e90, -1e90]]])
+    model = make(inducing=inducing, **options).fit(tiny, y)
+    np.testing.assert_array_equal(model.inducing_points_, inducing)
+    assert_allclose(model.predict(1e-300 * X_TEST), near.predict(1e-300 * X_TEST), atol=1e-3)

@@ -535,4 +535,59 @@ FOUND = [
             points=Table(n=3, y_scale=1e98),
         ),
     ),
+    (
+        29112025,
+        "RuntimeWarning: inducing inputs of 1e4 in standard units of columns of 1e-300",
+        Case(
+            "SVGPRegressor",
+            parameters=(("inducing", "far away"),),
+            table=Table(n=30, d=2, x_scale=1e-300),
+            points=Table(n=5, d=2, x_scale=1e-300),
+        ),
+    ),
+    (
+        29112027,
+        "ValueError of the campaign's own: no sparse arrays of words",
+        Case(
+            "AnytimeSGPRegressor",
+            table=Table(seed=192, n=45, d=3, spoilt="sparse X", blocks="words"),
+            points=Table(n=3, d=3, blocks="words"),
+        ),
+    ),
+    (
+        29112033,
+        "RuntimeWarning: frequencies of drawn functions beside length scales of 1e-309",
+        Case(
+            "SVGPRegressor",
+            table=Table(seed=999, n=5, d=5, x_scale=1e-300, weights="one huge"),
+            points=Table(seed=147, n=3, d=5, x_scale=1e-300),
+        ),
+    ),
+    (
+        29112039,
+        "TypeError: scores of labels compared with that of sites that cannot be evaluated",
+        Case(
+            "AnytimeSGPClassifier",
+            table=Table(
+                seed=600,
+                n=20,
+                d=2,
+                inputs="one line",
+                targets="two classes",
+                weights="huge",
+                missing="most",
+            ),
+            points=Table(seed=241, n=8, d=2, inputs="one line", targets="two classes"),
+        ),
+    ),
+    (
+        44000,
+        "AttributeError: lists with labels of blocks, and a mask of the columns of categories",
+        Case(
+            "AnytimeSGPRegressor",
+            parameters=(("categorical_features", (True,)),),
+            table=Table(n=13, d=5, layout="lists", blocks="one"),
+            points=Table(n=3, d=5, layout="lists", blocks="one"),
+        ),
+    ),
 ]

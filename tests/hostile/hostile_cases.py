@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields, replace
 
 from hostile_estimators import ESTIMATORS, PARAMETERS
+from hostile_layouts import NEW_CATEGORIES
 from hostile_tables import (
     BLOCKS,
     COUNTS,
@@ -12,6 +13,8 @@ from hostile_tables import (
     LIMITED,
     MISSING,
     NUMBERS,
+    ORDERS,
+    OUTPUTS,
     POSITIVE,
     SHARES,
     SPOILT,
@@ -51,6 +54,7 @@ def _often(value, others, ones=3):
 
 _TARGETS = {"poisson": COUNTS, "negative_binomial": COUNTS, "gamma": POSITIVE, "beta": SHARES}
 _TARGETS["censored"] = LIMITED
+_TARGETS["auto"] = NUMBERS | COUNTS | POSITIVE
 
 
 def _targets(estimator, parameters):
@@ -64,7 +68,10 @@ def _targets(estimator, parameters):
 def _parameters(draw, estimator, most=4):
     known = PARAMETERS[estimator]
     names = draw(st.lists(st.sampled_from(sorted(known)), max_size=most, unique=True))
-    return tuple((name, draw(st.sampled_from(known[name]))) for name in names)
+    found = {name: draw(st.sampled_from(known[name])) for name in names}
+    if "offset_column" in found and "Regressor" in estimator and draw(st.booleans()):
+        found["likelihood"] = draw(st.sampled_from(["poisson", "negative_binomial"]))  # have one
+    return tuple(found.items())
 
 
 @st.composite
@@ -108,6 +115,8 @@ def _tables(draw, estimator, parameters):
         missing=draw(_often("nothing", MISSING, 3)),
         blocks=draw(_often("none", BLOCKS, 3)) if estimator.startswith("Anytime") else "none",
         y_layout=draw(_often("array", Y_LAYOUTS, 3)),
+        order=draw(_often("as made", ORDERS, 3)),
+        outputs=draw(_often("alike", OUTPUTS, 1)) if outputs > 1 else "alike",
         spoilt=draw(st.sampled_from(["nothing"] * 60 + sorted(set(SPOILT) - {"nothing"}))),
     )
 
@@ -124,7 +133,10 @@ def _like(draw, table, estimator, parameters):
         for field in fields(Table)
         if field.name in always or draw(st.integers(0, 3))
     }
-    return replace(other, **(kept | {"seed": other.seed, "n": min(other.n, 300)}))
+    made = replace(other, **(kept | {"seed": other.seed, "n": min(other.n, 300)}))
+    if made.layout in NEW_CATEGORIES and draw(st.booleans()):
+        return replace(made, layout=NEW_CATEGORIES[made.layout])
+    return made
 
 
 @st.composite
@@ -158,6 +170,10 @@ def cases(draw):
     estimator = draw(st.sampled_from(ESTIMATORS))
     parameters = draw(_parameters(estimator))
     table = draw(_tables(estimator, parameters))
+    can_code = "categorical_features" in PARAMETERS[estimator]
+    if table.layout in NEW_CATEGORIES and can_code and draw(st.integers(0, 3)):
+        given = tuple(pair for pair in parameters if pair[0] != "categorical_features")
+        parameters = (*given, ("categorical_features", draw(st.sampled_from([(0,), "from_dtype"]))))
     return Case(
         estimator,
         parameters,

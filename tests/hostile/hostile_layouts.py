@@ -40,19 +40,22 @@ def _bytes(X):
     return (np.clip(np.round(np.nan_to_num(X)), -5, 5) + 5).astype(np.uint8)
 
 
-def _words(column):
-    return np.array(["b", "a", "", "ñ", "c"])[_bytes(column) % 5]
+_KNOWN, _OTHER = ["b", "a", "", "ñ", "c"], ["b", "new", "a", "newer", "ñ"]
 
 
-def _words_first(X):
-    X = X.astype(object)
-    X[:, 0] = _words(X[:, 0].astype(float))
+def _words(column, words=_KNOWN):
+    return np.array(words)[_bytes(column) % 5]
+
+
+def _words_first(X, words=_KNOWN):
+    first, X = _words(X[:, 0].astype(float), words), X.astype(object)
+    X[:, 0] = first
     return X
 
 
-def _categories_first(X):
+def _categories_first(X, words=_KNOWN):
     frame = _pandas(X)
-    frame["column 0"] = pd.Categorical(_words(X[:, 0]))
+    frame["column 0"] = pd.Categorical(_words(X[:, 0], words))
     return frame
 
 
@@ -77,8 +80,13 @@ LAYOUTS = {
     "pandas, nullable": lambda X: _pandas(X).astype("Float64"),
     "pandas, categories": _categories_first,
     "words": _words_first,
+    "pandas, new categories": lambda X: _categories_first(X, _OTHER),
+    "new words": lambda X: _words_first(X, _OTHER),
     "polars": lambda X: pl.DataFrame(X, schema=_columns(X)),
 }
+
+# Layouts of categories, and those of later tables in which some are new.
+NEW_CATEGORIES = {"words": "new words", "pandas, categories": "pandas, new categories"}
 
 # Targets and weights -----------------------------------------------------------------------------
 

@@ -29,6 +29,8 @@ class Table:
     missing: str = "nothing"  # where that is allowed
     blocks: str = "none"  # where labels of blocks are allowed
     y_layout: str = "array"  # of targets and weights
+    order: str = "as made"  # of the rows
+    outputs: str = "alike"  # where there are several
 
 
 # Inputs ------------------------------------------------------------------------------------------
@@ -204,6 +206,11 @@ def _entry(array, value):
     return array
 
 
+def _sparse(X):
+    """Return sparse numbers; words, which there are none of, are zeros."""
+    return csr_array(np.where(X == X.astype(str), 0.0, X).astype(float) if X.dtype == "O" else X)
+
+
 def _weights(n, w):
     return np.ones(n) if w is None else w
 
@@ -218,7 +225,7 @@ SPOILT = {
     "X of three axes": lambda X, y, w: (X[:, :, None], y, w),
     "X without rows": lambda X, y, w: (X[:0], y[:0], None),
     "X without columns": lambda X, y, w: (X[:, :0], y, w),
-    "sparse X": lambda X, y, w: (csr_array(X), y, w),
+    "sparse X": lambda X, y, w: (_sparse(X), y, w),
     "complex X": lambda X, y, w: (X + 1j, y, w),
     "words in X": lambda X, y, w: (_entry(X.astype(object), "word"), y, w),
     "NaN in y": lambda X, y, w: (X, _entry(y, np.nan), w),
@@ -266,6 +273,7 @@ MISSING = {
     "most": lambda rng, A: _hole(rng, A, 0.8),
     "a row": _no_row,
     "a column": _no_column,
+    "targets": lambda rng, A: _hole(rng, A, 0.2),  # of one output, too
     "all": lambda rng, A: np.full(A.shape, np.nan),
 }
 BLOCKS = {
@@ -277,6 +285,25 @@ BLOCKS = {
     "numbers": lambda rng, n: rng.choice([0.5, -1.0], n),
     "NaN": lambda rng, n: np.full(n, np.nan),
     "huge": lambda rng, n: np.full(n, 9e99),
+}
+
+
+def _one_constant(Y):
+    Y = np.array(Y, dtype=float)
+    Y[:, -1] = Y[0, -1]
+    return Y
+
+
+OUTPUTS = {
+    "alike": lambda Y: Y,
+    "one constant": _one_constant,
+    "copies": lambda Y: np.repeat(Y[:, :1], Y.shape[1], axis=1),
+    "of other sizes": lambda Y: Y * 10.0 ** (-6.0 * np.arange(Y.shape[1])),
+}
+ORDERS = {
+    "as made": lambda X, y: np.arange(len(X)),
+    "by target": lambda X, y: np.argsort(y if y.ndim == 1 else y[:, 0], kind="stable"),
+    "by first column": lambda X, y: np.argsort(X[:, 0], kind="stable"),
 }
 
 
@@ -312,7 +339,9 @@ def numbers_of(table):
     X = INPUTS[table.inputs](rng, rng.uniform(-2.0, 2.0, (table.n, table.d)))
     make = TARGETS[table.targets]
     y = np.column_stack([make(rng, _signal(rng, X)) for _ in range(table.n_outputs)])
-    y = y[:, 0] if table.n_outputs == 1 else y
+    y = y[:, 0] if table.n_outputs == 1 else OUTPUTS[table.outputs](y)
+    order = ORDERS[table.order](X, y)
+    X, y = X[order], y[order]
     if table.targets in NUMBERS:
         with np.errstate(over="ignore"):
             y = table.y_shift + table.y_scale * y
@@ -320,7 +349,8 @@ def numbers_of(table):
     weights = weights if weights is None else weights(rng, table.n)
     with np.errstate(over="ignore"):  # infinities are numbers to be refused, too
         X = table.x_shift + table.x_scale * X
-    if table.n_outputs > 1:  # of an estimator that refuses them it is a test, too
+    has_gaps = table.missing == "targets" and table.targets not in LABELS
+    if table.n_outputs > 1 or has_gaps:  # of an estimator that refuses them it is a test, too
         y = MISSING[table.missing](rng, y)
     elif table.missing != "nothing":
         X = MISSING[table.missing](rng, X)

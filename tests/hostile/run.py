@@ -33,7 +33,9 @@ def main():
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("--about", default="", help="words of parameters, one of which a case has")
+    parser.add_argument(
+        "--about", default="", help="words, one of which a case has in what is not default"
+    )
     parser.add_argument("--replay", help="the repr of a case")
     parser.add_argument("--smaller", type=int, default=40, help="tries to simplify a failure")
     parser.add_argument("--refusals", action="store_true", help="print messages of errors")
@@ -68,7 +70,7 @@ def _work(seed, count, about, log):
 
     def every(case):
         nonlocal n_done
-        said = str((case.parameters, case.changed))
+        said = _short(case)
         if n_done == count or case == Case() or not (any(map(said.count, about)) or not about):
             return
         n_done += 1
@@ -160,8 +162,11 @@ def _strategies(case):
     """Names of what a case tries, for counts."""
     names = [case.estimator, f"course: {case.course}"]
     names += [f"{name}={value}" for name, value in case.parameters]
-    for about in ("inputs", "targets", "weights", "layout", "missing", "blocks", "y_layout"):
+    for about in ("inputs", "targets", "weights", "layout", "missing", "blocks"):
         names.append(f"{about}: {getattr(case.table, about)}")
+    names += [
+        f"{about}: {getattr(case.table, about)}" for about in ("y_layout", "order", "outputs")
+    ]
     names.append(f"spoilt: {case.table.spoilt != 'nothing'}")
     names.append(f"units: {case.table.x_scale:g}, {case.table.y_scale:g}")
     return names

@@ -53,6 +53,11 @@ def X():
     return np.random.RandomState(1).standard_normal((7, 3)) + CENTER
 
 
+def test_length_scales_without_an_inverse(X):
+    """Those of 1e-309, which rows of 1e-300 have of which one weighs more than all others."""
+    assert np.isfinite(made(RBF(1e-309))[2].gram(1e-300 * X)).all()
+
+
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_products_of_many_features_are_the_kernel(kernel, X):
     """Many frequencies make the process have the kernel's covariances; variances are exact."""

@@ -139,6 +139,16 @@ def test_far_off_inputs_lose_no_digits(X, rng):
     assert_array_equal(Phi, Phi_far)
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [RBF(1e-309), Columns(Matern([1e-309, 1e-309]), [2, 0], [[1.0, 0.5], [0.3, -0.4]])],
+    ids=["rbf", "directions"],
+)
+def test_length_scales_without_an_inverse(kernel, X, rng):
+    """Those of 1e-309, which rows of 1e-300 have of which one weighs more than all others."""
+    assert np.isfinite(sample_features(bound(kernel), 100, rng)(1e-300 * X)).all()
+
+
 @pytest.mark.parametrize("name", ["sum", "quasi-periodic", "linear-times-stationary"])
 def test_same_seed_same_function(name, X):
     """The seed determines the features, also after pickling and for float32 and read-only rows."""

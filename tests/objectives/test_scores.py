@@ -42,3 +42,11 @@ def test_what_cannot_be_evaluated_is_worst():
     assert Score.none().gain(score) == (-np.inf, 0.0)
     assert score.gain(Score.none()) == (np.inf, 0.0)
     assert Score.none().mean == -np.inf
+
+
+def test_what_can_be_evaluated_is_better_than_what_cannot():
+    """Whatever the numbers of groups: a TypeError ended fits of labels with weights of 1e12."""
+    score = Score(np.array([-1.0, -2.0]), np.ones(2))
+    assert score.is_better(Score.none())
+    assert not Score.none().is_better(score)
+    assert not Score.none().is_better(Score.none())

@@ -148,7 +148,7 @@ def categorical_columns(X, categorical_features):
 
     Parameters
     ----------
-    X : array or dataframe
+    X : array, lists or dataframe
     categorical_features : "from_dtype" or array-like of bool, int or str
 
     Raises
@@ -170,7 +170,7 @@ def categorical_columns(X, categorical_features):
         kinds = (type(X[name].dtype).__name__ for name in names)
         return tuple(k for k, kind in enumerate(kinds) if kind in of_categories)
     given = np.atleast_1d(np.asarray(categorical_features))
-    count = X.shape[1]
+    count = np.shape(X)[1]
     if given.size == 0:
         return ()
     if given.dtype.kind == "b" and given.shape == (count,):
