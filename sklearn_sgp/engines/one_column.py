@@ -84,10 +84,10 @@ def _missed(problem, fitted, numbers):
     of_constants = -0.5 * np.log(2.0 * np.pi * of_each[~varies]).sum()
     value = fitted.objective / problem.rows.total_weight - of_constants
     value = value / varies.sum() + 0.5 * np.mean(np.log(variance))
-    found = [_best_column(rows, numbers)]
+    found = [_best_column(_inputs(rows), rows.targets, numbers)]
     some = rows.fixed_subset(_PAIR_ROWS)
-    if _least(some, _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
-        found += _best_pair(some, np.unique(numbers))
+    if _least(len(some), _ERRORS_OF_PAIRS) < min(noise, 1.0):  # no share is more than one
+        found += _best_pair(_inputs(some), some.targets, np.unique(numbers))
     columns, explained, least = max(found, key=lambda one: one[1] - one[2])
     left = 1.0 - explained
     if not explained > least:
@@ -96,27 +96,57 @@ def _missed(problem, fitted, numbers):
     return columns if noise > left + least or value < of_columns - _WORSE else None
 
 
-def _least(rows, errors):
-    return max(_LEAST_SHARE, errors / np.sqrt(len(rows)))
+def _inputs(rows):
+    return np.asarray(rows.X, dtype=np.float64)
 
 
-def _best_column(rows, numbers):
+def _least(n_rows, errors):
+    return max(_LEAST_SHARE, errors / np.sqrt(n_rows))
+
+
+def _best_column(X, y, numbers):
     """Return the column that explains most, how much, and what is the least to be told."""
-    explained = _explained_by_columns(np.asarray(rows.X, dtype=np.float64), rows.targets)
+    explained = _explained_by_columns(X, y)
     column = int(max(numbers, key=explained.__getitem__))
-    return (column,), explained[column], _least(rows, _STANDARD_ERRORS)
+    return (column,), explained[column], _least(len(X), _STANDARD_ERRORS)
 
 
-def _best_pair(rows, numbers):
+def _best_pair(X, y, numbers):
     """Return a list of the same of two columns; empty where pairs are too many, or none."""
     pairs = list(combinations(numbers.tolist(), 2))
     if not 0 < len(pairs) <= _MOST_PAIRS:
         return []
-    X, y = np.asarray(rows.X, dtype=np.float64), rows.targets
     X = X / column_mean_std(X, None)[1]
     each = {pair: _explained_by_nearest(X[:, pair], y) for pair in pairs}
     best = max(each, key=each.get)
-    return [(best, each[best], _least(rows, _ERRORS_OF_PAIRS))]
+    return [(best, each[best], _least(len(X), _ERRORS_OF_PAIRS))]
+
+
+def along_columns_of_labels(start, X, place):
+    """Return parameters that are fast along the one or two columns that explain most of labels.
+
+    Whatever that is: they are to be compared with others. Columns without length scales have none.
+
+    Parameters
+    ----------
+    start : engines.base.Start
+    X : ndarray of shape (n, d)
+        Of few rows.
+    place : ndarray of int, shape (n,)
+        Their classes.
+
+    Returns
+    -------
+    parameters : list of Parameters
+    """
+    pairs = scales_by_column(start.parameters.expression)
+    if not pairs:
+        return []
+    numbers = np.unique(np.concatenate([columns for _, columns in pairs]))
+    y = np.eye(place.max() + 1)[place]
+    found = [_best_column(X, y, numbers), *_best_pair(X, y, numbers)]
+    every = [(columns, share) for columns, *_ in found for share in _OF_COLUMN]
+    return [_along(start, pairs, *one).parameters for one in every]
 
 
 def _along(start, pairs, missed, share):

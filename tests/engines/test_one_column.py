@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,3 +152,22 @@ def test_the_first_fit_outlives_ctrl_c_amid_the_search(kind, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert_array_equal(model.predict(X), plain.predict(X))
+
+
+def test_labels_begin_fast_along_the_columns_that_tell_most_of_them(monkeypatch):
+    """One column that goes up and down, and two whose product is the class."""
+    X = np.random.RandomState(0).uniform(-1.0, 1.0, (320, 5))
+    start = SimpleNamespace(parameters=SimpleNamespace(expression=None))
+
+    def along(start, pairs, columns, share):
+        return SimpleNamespace(parameters=(sorted(columns), share))
+
+    monkeypatch.setattr(one_column, "_along", along)
+    monkeypatch.setattr(one_column, "scales_by_column", lambda _: [(slice(None), np.arange(5))])
+    waves, signs = np.sin(12.0 * X[:, 3]) > 0.0, X[:, 0] * X[:, 2] > 0.0
+    columns, share = one_column.along_columns_of_labels(start, X, waves.astype(int))[0]
+    assert columns == [3] and share < 1.0
+    columns, share = one_column.along_columns_of_labels(start, X, signs.astype(int))[-1]
+    assert columns == [0, 2] and share < 1.0
+    monkeypatch.setattr(one_column, "scales_by_column", lambda _: [])
+    assert one_column.along_columns_of_labels(start, X, waves.astype(int)) == []

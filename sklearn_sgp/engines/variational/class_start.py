@@ -16,6 +16,7 @@ from ...objectives.class_regressions import ClassRegressions
 from ...objectives.sites import SiteBound
 from ...optimize import time_shares
 from ...optimize.progress import Trace
+from ..one_column import along_columns_of_labels
 from ..other_starts import shorter_start
 from ..proportions import with_own_scales
 from .class_regressions import RegressionInference, begins_with_regressions, regressions_of
@@ -26,9 +27,9 @@ from .warm_start import learn_from_starts
 # inducing inputs of 500 or 1,024 a stream of three classes stays at an accuracy of 0.54 (0.82
 # with 320 rows that are all of them): the bound then prefers functions that are too smooth.
 _START_ROWS, _START_ITERATIONS = 320, 60
-# Shares of the usual length scales, and variances, that are looked at before learning. Learning
-# from one share alone (0.15) ended far below the best regressions in two of five draws of 23
-# columns.
+# Shares of the usual length scales, and variances, that are looked at before learning, beside those
+# that are short along one or two columns. Learning from one share alone (0.15) ended far below the
+# best regressions in two of five draws of 23 columns.
 _PROBED_SHARES, _PROBED_VARIANCES = (0.5, 0.25, 0.12, 0.06), (1.0, 8.0)
 # Fits of fewer iterations shall be short.
 _SHORT = 20
@@ -102,7 +103,7 @@ def _at_rows(problem, X):
 
 
 def _with_probed_scales(problem, regressions, rows):
-    """Add starts with the length scales, all in proportion, at which regressions are best."""
+    """Add starts with the length scales, all in proportion or few short, where these are best."""
     start, regression = problem.start, ClassRegressions(rows, regressions, problem.settings.n_jobs)
 
     def value(parameters):
@@ -112,9 +113,11 @@ def _with_probed_scales(problem, regressions, rows):
         except NotPositiveDefiniteError:
             return -np.inf
 
+    place, begun = rows.y[:, 0].astype(np.intp), [shorter_start(start, k) for k in _PROBED_SHARES]
+    begun += along_columns_of_labels(start, np.asarray(rows.X, dtype=np.float64), place)
     at = [
         start.space.clipped(parameters.with_values(theta=with_larger_variance(*of, factor)))
-        for parameters in (shorter_start(start, share) for share in _PROBED_SHARES)
+        for parameters in begun
         for of in [(parameters.expression, parameters.theta)]
         for factor in _PROBED_VARIANCES
     ]
