@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
+_TELLING_ROWS = 8192
+
 
 def left_out_rows(name, fitted, given, places, n_seen):
     """Return rows to leave out, and their places among those that the model keeps.
@@ -37,7 +40,7 @@ def left_out_rows(name, fitted, given, places, n_seen):
         )
     if not fitted.state.keeps_rows:
         return given, None
-    kept = _kept(fitted.state)
+    kept = kept_rows(fitted.state)
     places = _places_among(kept, given, fitted.state.partition)
     return _with_precisions(given, kept.select(places)), places
 
@@ -45,11 +48,11 @@ def left_out_rows(name, fitted, given, places, n_seen):
 def _check_sites(fitted, given, n_seen):
     """Refuse likelihoods whose rows have sites, where not all of these are known."""
     name = type(fitted.likelihood).__name__
-    if len(_kept(fitted.state)) != n_seen:
+    if len(kept_rows(fitted.state)) != n_seen:
         raise ValueError(
             f"leave_one_out needs a site of each row. Got {name}, and {n_seen} training rows of "
-            f"which some were equal, with {len(_kept(fitted.state))} sites: predict rows that were "
-            "left out of fit."
+            f"which some were equal, with {len(kept_rows(fitted.state))} sites: predict rows that "
+            "were left out of fit."
         )
     if given is not None:
         raise ValueError(
@@ -72,7 +75,7 @@ def _kept_in_order(name, fitted, places, n_seen):
             f"{name} keeps no training rows here: pass X= and y= of fit, and sample_weight= if fit "
             "had it."
         )
-    rows = _kept(fitted.state)
+    rows = kept_rows(fitted.state)
     if len(rows) != n_seen:
         raise ValueError(
             f"{n_seen} training rows, of which some were equal, became {len(rows)}: pass X= and y= "
@@ -94,11 +97,29 @@ def places_as_held(state, places):
     return held if places is None else held[places]
 
 
+def left_out_moments(problem, fitted):
+    """Predict some of the training rows, each from all others, by the model itself.
+
+    Returns
+    -------
+    places : ndarray of int
+        Of the rows, without those that are all that is known of the function there.
+    moments : (ndarray, ndarray) of shape (n_places, C)
+    """
+    rows, predictor = kept_rows(fitted.state), fitted.predictor
+    places = np.arange(len(rows))
+    if len(rows) > _TELLING_ROWS:
+        places = np.sort(predictor.drawn(len(rows), _TELLING_ROWS, problem.rng))
+    mean, variance = predictor.left_out(rows.select(places), places, problem.settings.n_jobs)
+    known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
+    return places[known], (mean[known], np.broadcast_to(variance, mean.shape)[known])
+
+
 def _groups(blocks):
     return blocks.groups if blocks.is_conditioned else blocks
 
 
-def _kept(state):
+def kept_rows(state):
     """Return the rows that a model keeps, as they were put in, with their labels."""
     blocks, groups = state.blocks, _groups(state.blocks)
     order = np.argsort(groups.order) if groups.sorted else np.arange(len(groups.rows))

@@ -18,9 +18,10 @@ from ..data.rows import random_index
 from ..engines.base import Problem
 from ..engines.blocks.class_scale import LEAST_HELD_OUT
 from ..engines.blocks.composite_learning import CompositeLearning, can_learn
+from ..engines.left_out import left_out_moments
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
-from ..objectives.left_out_classes import LeftOutClasses
+from ..objectives.left_out_classes import LEAST_GAIN_OF_MODELS, LeftOutClasses
 from ..objectives.scores import Score
 from ..optimize import time_shares
 from ..optimize.budget import Budget
@@ -126,7 +127,9 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     ``learn(problem)``; see `estimators.asking`.
     """
     max_time = problem.trace.clock.max_time
-    if len(problem.rows) < LEAST_HELD_OUT or max_time < np.inf:
+    if len(problem.rows) < LEAST_HELD_OUT and max_time == np.inf:
+        return _by_left_out_rows(problem, fitted)
+    if max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
             seconds = time_shares.TEMPERATURES * max_time
@@ -268,8 +271,17 @@ class Trials:
         return replace(fitted, start=before.start, n_iter=before.n_iter, n_steps=before.n_steps)
 
 
-def _with_temperature(fitted, left_out):
-    start = replace(fitted.start, likelihood=left_out.calibrated())
+def _by_left_out_rows(problem, fitted):
+    """Set the temperature by rows that the model predicts, each from all others."""
+    places, moments = left_out_moments(problem, fitted)
+    weight, counts = problem.rows.select(places).weights
+    place, likelihood = ClassNoise.of(weight).number, fitted.start.likelihood
+    left_out = LeftOutClasses(likelihood, moments, place, counts)
+    return _with_temperature(fitted, left_out, least_gain=LEAST_GAIN_OF_MODELS)
+
+
+def _with_temperature(fitted, left_out, **options):
+    start = replace(fitted.start, likelihood=left_out.calibrated(**options))
     return replace(fitted, start=start)
 
 

@@ -11,7 +11,6 @@ from sklearn_sgp import AnytimeSGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.engines.blocks.class_sites import LabelsHeldOut, SitesHeldOut
 from sklearn_sgp.likelihoods import Logit, Probit
-from sklearn_sgp.objectives.left_out_classes import LeftOutClasses
 from sklearn_sgp.objectives.scores import Score
 
 DECISIONS = {Probit: norm.cdf, Logit: expit}
@@ -23,6 +22,16 @@ def islands(n, seed, d=20, k=8):
     rng = np.random.default_rng(seed)
     place = rng.integers(0, k, n)
     return places[place] + rng.normal(size=(n, d)), place % 2
+
+
+def clusters(n, seed, d=8, k=40):
+    """Rows about many places of three classes; one label in twenty is any."""
+    rng = np.random.default_rng(0)
+    places, classes = rng.uniform(-1.0, 1.0, (k, d)), rng.integers(0, 3, k)
+    rng = np.random.default_rng(seed)
+    place, is_any = rng.integers(0, k, n), rng.random(n) < 0.05
+    y = np.where(is_any, rng.integers(0, 3, n), classes[place])
+    return places[place] + 0.3 * rng.normal(size=(n, d)), y
 
 
 @pytest.mark.parametrize("kind", DECISIONS)
@@ -61,20 +70,38 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
     assert learned > model.log_density(Xs, ys).mean() + 0.02
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("likelihood", "table"),
+    [("probit", islands), ("dirichlet", clusters)],
+    ids=["sites", "regressions"],
+)
+def test_of_more_rows_the_model_leaves_each_out(likelihood, table):
+    """No other temperature predicts labels better that it leaves out; new ones gain by it."""
+    (X, y), (Xs, ys) = table(700, 1, d=8), table(2000, 2, d=8)
+    options = {"n_inducing": 30, "max_iter": 5, "random_state": 0}
+    model = AnytimeSGPClassifier(likelihood=likelihood, **options).fit(X, y)
+    learned, taken = model.log_density(Xs, ys).mean(), model.temperature_
+
+    def left_out(temperature):
+        model.likelihood_.temperature = temperature
+        return np.log(model.leave_one_out()[np.arange(len(y)), y]).mean()
+
+    assert abs(np.log(taken)) > 0.1
+    assert left_out(taken) > max(left_out(0.9 * taken), left_out(1.1 * taken))
+    assert left_out(taken) > left_out(1.0) + 0.002
+    assert learned > model.log_density(Xs, ys).mean() + 0.002
+
+
 @pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
     """Given all others, or those near and some, with sites of the exact process without them."""
     seen, calibrated = [], SitesHeldOut.calibrated
 
-    class Recorded(LeftOutClasses):
-        def __init__(self, *args):
-            super().__init__(*args)
-            seen.append(self)
-
     def kept(self, fitted):
-        seen[:] = [self.held_out, self.problem.rows, fitted]
-        monkeypatch.setattr(class_sites, "LeftOutClasses", Recorded)
+        predicted = self.sites.predicted(fitted.parameters)
+        seen[:] = [self.held_out, self.problem.rows, fitted, predicted, self.y[:, 0]]
         return calibrated(self, fitted)
 
     monkeypatch.setattr(SitesHeldOut, "calibrated", kept)
@@ -83,20 +110,20 @@ def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] > 0.0
     options = {"max_iter": 1, "n_inducing": 10, "init_size": 200, "random_state": 0}
     AnytimeSGPClassifier(2.0 * RBF(1.5), likelihood="probit", **options).fit(X, y)
-    held, rows, fitted, left_out = seen
+    held, rows, fitted, moments, labels = seen
     kernel, at = fitted.parameters.kernel.sklearn_kernel, 0
     for others, own in held.groups:
         assert not np.intersect1d(others, own).size
         mean, variance = dense_moments(kernel, rows.select(others), rows.select(own).X, fitted)
         part = slice(at, at + len(own))
-        assert_allclose(left_out.moments[0][part, 0], mean, atol=5e-2)
-        assert_allclose(left_out.moments[1][part, 0], variance, rtol=5e-2)
-        assert_allclose(left_out.place[part], rows.y[own, 0])
+        assert_allclose(moments[0][part, 0], mean, atol=5e-2)
+        assert_allclose(moments[1][part, 0], variance, rtol=5e-2)
+        assert_allclose(labels[part], rows.y[own, 0])
         at += len(own)
         if n > 60:  # the first row is the middle, and 150 near ones remain
             away = np.linalg.norm(rows.X[others] - rows.X[others[0]], axis=1)
             assert np.median(away[150:]) > away[:150].max()
-    assert at == len(left_out.place) == (60 if n == 60 else 100)
+    assert at == len(labels) == (60 if n == 60 else 100)
     sizes = [len(others) for others, _ in held.groups]
     assert set(sizes) == {48} if n == 60 else 150 < min(sizes) <= max(sizes) <= 250
 

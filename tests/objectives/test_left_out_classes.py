@@ -110,14 +110,13 @@ def test_of_equal_rows_one_is_left_out(rng):
         assert_allclose(one, each, atol=1e-8)
 
 
-def test_a_temperature_is_to_gain_a_share_of_what_is_missing(rng):
-    """One that many uncertain labels gain little by is not taken, where a share is asked for."""
+def test_a_temperature_is_to_gain_more_than_what_is_asked(rng):
+    """Otherwise it is 1: what hardly gains in some rows may lose in others."""
     mean, ones = 2.0 * rng.standard_normal((4000, 1)), np.ones(4000)
     label = np.where(rng.random(4000) < norm.cdf(mean[:, 0] / 1.5), 1.0, -1.0)
     judge = left_out.LeftOutClasses(Probit(0.0), (mean, np.zeros((4000, 1))), label, ones)
     temperature = judge.calibrated().temperature
     assert 1.4 < temperature < 1.6
-    before, after = judge.log_probabilities(1.0), judge.log_probabilities(temperature)
-    share = (after - before).mean() / -before.mean()
-    assert judge.calibrated(0.9 * share).temperature == temperature
-    assert judge.calibrated(1.1 * share).temperature == 1.0
+    gain = (judge.log_probabilities(temperature) - judge.log_probabilities(1.0)).mean()
+    assert judge.calibrated(0.9 * gain).temperature == temperature
+    assert judge.calibrated(1.1 * gain).temperature == 1.0

@@ -23,13 +23,14 @@ from ...data.held_out import held_out_parts, without_equals
 from ...data.rows import ConditionedRows, random_index
 from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
-from ...objectives.left_out_classes import LeftOutClasses
+from ...objectives.left_out_classes import LEAST_GAIN_OF_MODELS, LeftOutClasses
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import Budget
 from ...optimize.choices import Tried, climb
 from ...partitions.sampling import LARGEST_WHOLE
 from ...partitions.search import nearest_in_table
+from ..left_out import left_out_moments
 from .class_scale import Judge
 from .site_learning import SiteLearning, learn_from_starts
 from .solver import with_inducing
@@ -60,11 +61,6 @@ _NEXT_TO_NOTHING = 1e-6
 # Nats a row that are missing to a probability of 1, below which nothing is worth a choice. Pairs of
 # pendigits lacked 0.0007 and 0.002: sites were no better and took four to eight times the fit.
 _LEAST_MISSING = 5e-3
-# Part of what is missing to probabilities of 1 that a temperature is to gain in groups of rows,
-# too: what it gains there differs from draw to draw of the groups. Prices of electricity, 25,000
-# rows: 1.23 gained 0.005 nats of 0.39, and new rows lost 0.004; six other draws gained 0 to 0.8 %
-# with up to 1.17. Digits 1 and 2 gain 30 to 54 %, and new rows as much.
-_LEAST_SHARE_GAINED = 0.05
 
 
 def affords_sites(problem):
@@ -194,12 +190,21 @@ class SitesHeldOut:
         return problem.raised(found, parameters)
 
     def calibrated(self, fitted):
-        """Return a fit of two classes by sites with the best temperature."""
-        likelihood = fitted.start.likelihood
-        with single_blas_thread():
-            moments = self.sites.predicted(fitted.parameters)
-        left_out = LeftOutClasses(likelihood, moments, self.y[:, 0], self.weight)
-        likelihood = left_out.calibrated(0.0 if self.held_out.is_of_all else _LEAST_SHARE_GAINED)
+        """Return a fit of two classes by sites with the best temperature.
+
+        Few rows are held out in parts, of whose sites the others know nothing. Of more the model
+        itself leaves each out, where it keeps them: its sites moved little by one label.
+        """
+        if self.held_out.is_of_all or not fitted.state.keeps_rows:
+            with single_blas_thread():
+                moments = self.sites.predicted(fitted.parameters)
+            told, options = (self.y[:, 0], self.weight), {}
+        else:
+            places, moments = left_out_moments(self.problem, fitted)
+            rows, options = self.problem.rows.select(places), {"least_gain": LEAST_GAIN_OF_MODELS}
+            told = rows.y[:, 0], rows.weights[1]
+        left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
+        likelihood = left_out.calibrated(**options)
         return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
 
 
