@@ -3,7 +3,7 @@
 import numpy as np
 
 # Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
-_TELLING_ROWS = 8192
+_ROWS_OF_CLASSES = 8192
 
 
 def left_out_rows(name, fitted, given, places, n_seen):
@@ -108,8 +108,8 @@ def left_out_moments(problem, fitted):
     """
     rows, predictor = kept_rows(fitted.state), fitted.predictor
     places = np.arange(len(rows))
-    if len(rows) > _TELLING_ROWS:
-        places = np.sort(predictor.drawn(len(rows), _TELLING_ROWS, problem.rng))
+    if len(rows) > _ROWS_OF_CLASSES:
+        places = np.sort(predictor.drawn(len(rows), _ROWS_OF_CLASSES, problem.rng))
     mean, variance = predictor.left_out(rows.select(places), places, problem.settings.n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
     return places[known], (mean[known], np.broadcast_to(variance, mean.shape)[known])

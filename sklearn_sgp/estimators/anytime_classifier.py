@@ -219,12 +219,12 @@ class AnytimeSGPClassifier(SGPClassifier):
         ``likelihood_`` is not of sites.
 
     temperature_ : float
-        What functions are divided by: 1 unless another one gains 0.002 nats for each row that the
-        model leaves out, and more than the standard error of that. With ``max_time`` rows are left
-        out of near ones, and of 8,192 rows and more without it some are held out; 0.005 nats have
-        to be gained there. Always 1 without near rows. With "probit" and "logit" what the decision
-        is divided by, of up to 512 rows by labels that sites have not seen; 1 with ``max_time`` or
-        ``offset_column``. "ordinal" has none.
+        What functions are divided by: 1 unless another one gains 0.001 nats for each row that the
+        model leaves out, and two standard errors of that. With ``max_time`` rows are left out of
+        near ones, and of 8,192 rows and more without it some are held out; there 0.005 nats and one
+        standard error are to be gained. Always 1 without near rows. With "probit" and "logit" what
+        the decision is divided by, of up to 512 rows by labels that sites have not seen; 1 with
+        ``max_time`` or ``offset_column``. "ordinal" has none.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.

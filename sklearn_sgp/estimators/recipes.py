@@ -52,14 +52,7 @@ from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
 from .class_steps import SitesIfBetter, as_regressions, calibrate_sites
 from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
-from .mean_steps import (
-    BeginPlain,
-    PlainFirst,
-    VouchForMean,
-    end_early,
-    keep_kernel,
-    learn_in_silence,
-)
+from .mean_steps import BeginPlain, PlainFirst, VouchForMean, keep_kernel, learn_in_silence
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, scale_variances, tell_doubt
 from .observed_steps import MoveMeans, scale_observed
@@ -176,9 +169,7 @@ def _with_row_noise(estimator, likelihood, anew=(), choose=None, combines=True):
     if warps_targets(likelihood):
         goes_on = PoseProblem(estimator, has_row_noise=True, choose=choose, goes_on=True)
         begins = PoseProblem(estimator, has_row_noise=True, choose=choose)
-        is_near = bool(anew) and uses_near_rows(estimator) and estimator.optimizer == "auto"
-        own = [begins, end_early] if is_near else [begins]
-        ways = (own, [goes_on, keep_kernel])
+        ways = ([begins], [goes_on, keep_kernel])
         vouch = VouchForMean(*(_plain(estimator, anew, way) for way in ways), combines)
         plain = _plain(estimator, anew, [begins], time_shares.PLAIN_FIRST)
         learn = [PlainFirst(plain, goes_on, _PLAIN_FIRST_ROWS), *learn, vouch]

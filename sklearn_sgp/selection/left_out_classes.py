@@ -21,7 +21,7 @@ from ..engines.blocks.composite_learning import CompositeLearning, can_learn
 from ..engines.left_out import left_out_moments
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
-from ..objectives.left_out_classes import LEAST_GAIN_OF_MODELS, LeftOutClasses
+from ..objectives.left_out_classes import OF_GROUPS, OF_MODEL, LeftOutClasses
 from ..objectives.scores import Score
 from ..optimize import time_shares
 from ..optimize.budget import Budget
@@ -277,11 +277,11 @@ def _by_left_out_rows(problem, fitted):
     weight, counts = problem.rows.select(places).weights
     place, likelihood = ClassNoise.of(weight).number, fitted.start.likelihood
     left_out = LeftOutClasses(likelihood, moments, place, counts)
-    return _with_temperature(fitted, left_out, least_gain=LEAST_GAIN_OF_MODELS)
+    return _with_temperature(fitted, left_out, OF_MODEL)
 
 
-def _with_temperature(fitted, left_out, **options):
-    start = replace(fitted.start, likelihood=left_out.calibrated(**options))
+def _with_temperature(fitted, left_out, least=OF_GROUPS):
+    start = replace(fitted.start, likelihood=left_out.calibrated(least))
     return replace(fitted, start=start)
 
 

@@ -15,7 +15,6 @@ from sklearn_sgp.data.targets import Targets
 from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps, recipes
 from sklearn_sgp.estimators.fit import Fit
-from sklearn_sgp.likelihoods._names import regression_likelihood
 from sklearn_sgp.optimize.progress import Clock, Trace
 from sklearn_sgp.predict.observations import CombinedMean
 from sklearn_sgp.selection.means import MeanChoice, best_mean, costs_mean
@@ -355,17 +354,3 @@ def test_the_other_mean_has_no_more_time_than_is_left():
     begun = mean_steps.BeginPlain()(replace(fit, trace=Trace(clock)))
     assert begun.trace.clock.max_time == 0.0
     assert mean_steps.BeginPlain()(replace(fit, trace=Trace(Clock()))).trace.clock.left() == np.inf
-
-
-def test_the_search_for_noise_alone_ends_early():
-    """Ascents of L-BFGS that learn a kernel go on as by default, and so do those of few rows."""
-    auto, ends = regression_likelihood("auto"), mean_steps.end_early
-    kinds = {AnytimeSGPRegressor(): True, AnytimeSGPRegressor(model="fitc"): False}
-    kinds |= {AnytimeSGPRegressor(optimizer="lbfgs"): False}
-    for model, ends_early in kinds.items():
-        first, *_, vouch, _ = recipes._with_row_noise(model, auto, [None])
-        assert (ends in vouch.with_own_kernel) == ends_early
-        assert ends not in vouch.with_same_kernel
-        assert ends not in first.plain
-    *_, vouch, _ = recipes._with_row_noise(SVGPRegressor(), auto)
-    assert ends not in vouch.with_own_kernel

@@ -15,6 +15,7 @@ from sklearn_sgp.likelihoods import Probit, Softmax
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
 from sklearn_sgp.objectives import left_out_classes as left_out
 from sklearn_sgp.objectives.composite_likelihood import CompositeLikelihood
+from sklearn_sgp.objectives.scores import Score
 
 
 def of_temperature(temperature, n=2000, C=4, seed=0):
@@ -117,6 +118,9 @@ def test_a_temperature_is_to_gain_more_than_what_is_asked(rng):
     judge = left_out.LeftOutClasses(Probit(0.0), (mean, np.zeros((4000, 1))), label, ones)
     temperature = judge.calibrated().temperature
     assert 1.4 < temperature < 1.6
-    gain = (judge.log_probabilities(temperature) - judge.log_probabilities(1.0)).mean()
-    assert judge.calibrated(0.9 * gain).temperature == temperature
-    assert judge.calibrated(1.1 * gain).temperature == 1.0
+    before, after = (Score(judge.log_probabilities(t), ones) for t in (1.0, temperature))
+    gain, error = after.gain(before)
+    for factor, told in ((0.9, temperature), (1.1, 1.0)):
+        assert judge.calibrated(left_out.Gain(factor * gain, 1.0)).temperature == told
+        errors = factor * gain / error
+        assert judge.calibrated(left_out.Gain(0.0, errors)).temperature == told

@@ -23,7 +23,7 @@ from ...data.held_out import held_out_parts, without_equals
 from ...data.rows import ConditionedRows, random_index
 from ...kernels._length_scales import nearness_scales
 from ...objectives.composite_likelihood import CompositeLikelihood
-from ...objectives.left_out_classes import LEAST_GAIN_OF_MODELS, LeftOutClasses
+from ...objectives.left_out_classes import OF_GROUPS, OF_MODEL, LeftOutClasses
 from ...objectives.near_sites import NearSites
 from ...objectives.scores import Score
 from ...optimize.budget import Budget
@@ -198,13 +198,13 @@ class SitesHeldOut:
         if self.held_out.is_of_all or not fitted.state.keeps_rows:
             with single_blas_thread():
                 moments = self.sites.predicted(fitted.parameters)
-            told, options = (self.y[:, 0], self.weight), {}
+            told, least = (self.y[:, 0], self.weight), OF_GROUPS
         else:
             places, moments = left_out_moments(self.problem, fitted)
-            rows, options = self.problem.rows.select(places), {"least_gain": LEAST_GAIN_OF_MODELS}
+            rows, least = self.problem.rows.select(places), OF_MODEL
             told = rows.y[:, 0], rows.weights[1]
         left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
-        likelihood = left_out.calibrated(**options)
+        likelihood = left_out.calibrated(least)
         return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
 
 

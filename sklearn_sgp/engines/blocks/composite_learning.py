@@ -320,11 +320,17 @@ class CompositeLearning:
         return parameters, n_iter, value
 
     def learn_with_tails(self, task, parameters, budget):
-        """Learn the noise, then in rounds, of targets that had no tails until then."""
+        """Learn the noise, then in rounds, of targets that had no tails until then.
+
+        The search for the noise ends at the first iteration that gains next to nothing, as rounds
+        go on with it: 20,000 flights, whose log noise then is -1.0990 in the place of -1.0995, took
+        28 evaluations, a fifth of the fit, and take 6.
+        """
         self.near = replace(self.near, rows=task.rows)
         n_iter, space, limit = 0, task.space.only("log_noise"), task.settings.max_iter
         if space.groups:
-            of_noise = replace(task, start=replace(task.start, space=space))
+            settings = replace(task.settings, n_iter_no_change=1)
+            of_noise = replace(task, start=replace(task.start, space=space), settings=settings)
             groups, iterations = self.groups(parameters), min(TRIAL_ITERATIONS, limit)
             parameters, n_iter, _ = self.ascend(
                 of_noise, groups[-self.near.count :], parameters, iterations, budget.left(), budget

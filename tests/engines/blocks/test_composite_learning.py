@@ -98,6 +98,28 @@ def test_far_targets_do_not_choose_the_kernel(rng, monkeypatch):
     assert_allclose(found, noise.var(), rtol=0.5)
 
 
+def test_the_search_for_noise_of_tails_ends_early(rng, monkeypatch):
+    """Rounds that learn it with the kernel follow: it does not polish what they move again."""
+    X, y = rough_rows(rng)
+    problem = problem_of(X, y + rng.standard_cauchy(len(y)), kernel=ROUGH, optimizer="auto")
+    asked, ascend = [], composite_learning.CompositeLearning.ascend
+
+    def told(sample, task, *args):
+        names = [group.name for group in task.space.groups]
+        asked.append((names, task.settings.n_iter_no_change))
+        return ascend(sample, task, *args)
+
+    sample, budget = composite_learning.CompositeLearning(problem), Budget(problem.trace.clock)
+    monkeypatch.setattr(composite_learning.CompositeLearning, "ascend", told)
+    monkeypatch.setattr(
+        composite_learning.CompositeLearning, "learn", lambda *args: (args[2], 0, None)
+    )
+    parameters = problem.start.parameters
+    found, n_iter, _ = sample.learn_with_tails(problem, parameters, budget)
+    assert asked == [(["log_noise"], 1)] and problem.settings.n_iter_no_change > 1
+    assert 0 < n_iter < 10 and found.log_noise > parameters.log_noise
+
+
 def test_noise_of_each_row_has_its_own_way_with_tails(rng):
     """Later rounds of function and noise learn from the targets as they are, given precisions."""
     X, y = rough_rows(rng)
