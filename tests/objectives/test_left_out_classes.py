@@ -121,6 +121,6 @@ def test_a_temperature_is_to_gain_more_than_what_is_asked(rng):
     before, after = (Score(judge.log_probabilities(t), ones) for t in (1.0, temperature))
     gain, error = after.gain(before)
     for factor, told in ((0.9, temperature), (1.1, 1.0)):
-        assert judge.calibrated(left_out.Gain(factor * gain, 1.0)).temperature == told
+        assert judge.calibrated(left_out.LeastGain(factor * gain, 1.0)).temperature == told
         errors = factor * gain / error
-        assert judge.calibrated(left_out.Gain(0.0, errors)).temperature == told
+        assert judge.calibrated(left_out.LeastGain(0.0, errors)).temperature == told
