@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from .categories import categorical_columns
+from .checks import check_size
 from .label_checks import check_labels_present
 
 _LARGEST_LABEL = 2.0**63  # what an int64 does not hold
@@ -69,6 +70,8 @@ def as_offset(column):
             "The 'offset_column' parameter must name a column of finite numbers, such as the "
             f"logarithm of an exposure. Got {offset[~is_number][0]!r}: leave such rows out."
         )
+    if len(offset):
+        check_size("The column named by 'offset_column'", offset)
     return offset
 
 

@@ -41,10 +41,11 @@ def _resolution(y):
     for step in _candidates(np.diff(values), rounding):
         near = _ON_STEP + rounding / step
         for centre in frequent if near <= _COARSEST else ():
-            places = (values - centre) / step
-            are = np.abs(places - np.round(places)) <= near
+            away = values - centre
+            places = np.round(away / step)
+            are = np.abs(away / step - places) <= near
             if are.mean() >= _OF_VALUES and counts[are].sum() >= _OF_TARGETS * n_rows:
-                return _refined((values - centre)[are], step)
+                return _refined(away[are], places[are])
     return 0.0
 
 
@@ -58,7 +59,7 @@ def _candidates(differences, rounding):
     return np.sort(steps)[::-1]
 
 
-def _refined(away, step):
-    """Return the step that the multiples, of which differences tell rounded, fit best."""
-    places = np.round(away / step)
-    return float(away @ places / (places @ places))
+def _refined(away, places):
+    """Return the step that fits multiples best, of which differences tell rounded; 0 of none."""
+    squares = float(places @ places)
+    return float(away @ places) / squares if squares else 0.0

@@ -89,7 +89,9 @@ class LeftOutClasses:
         return Score(log_p, self.weight)
 
     def calibrated(self, least=OF_GROUPS):
-        """Return the likelihood with the best temperature; with 1 where it lacks the least gain."""
+        """Return the likelihood with the best temperature; with 1 where that lacks the least gain."""
+        if not len(self.place):
+            return self.at(1.0)
         temperature, _ = self.best_temperature()
         before, after = (Score(self.log_probabilities(t), self.weight) for t in (1.0, temperature))
         gain, error = after.gain(before)

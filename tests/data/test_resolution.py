@@ -50,6 +50,12 @@ def test_no_neighbours_need_be_one_step_apart():
     assert _step(np.array([0.0, 2.0, 5.0, 7.0] * 50) / 3.0) == pytest.approx(1.0 / 3.0)
 
 
+def test_numbers_that_no_step_tells_apart_have_none():
+    """Almost all are one multiple of steps between the largest: that told a step of 0 / 0."""
+    y = 1e16 + np.exp(12.0 * np.random.default_rng(0).normal(size=300))
+    assert _step(y) == 0.0
+
+
 @pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
 def test_fits_tell_it(kind):
     """A fit tells the step of each output, whatever is learned, and 0 where there is none."""

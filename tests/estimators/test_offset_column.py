@@ -127,6 +127,17 @@ def test_later_batches_have_it_too(where):
         model.set_params(offset_column=1).partial_fit(X, y)
 
 
+@EVERYWHERE
+def test_too_large_numbers_are_refused(where):
+    """Beside inputs they are; in this column they were an exposure of nothing, in silence."""
+    X, y, _ = counts(50)
+    model = model_of(where, kernel=KERNEL, optimizer=None)
+    for spoilt in (-1e300, 1e300):
+        X[7, 0] = spoilt
+        with pytest.raises(ValueError, match="'offset_column' must hold numbers of at most"):
+            model.fit(X, y)
+
+
 def test_it_goes_through_pipelines_by_name():
     """A name finds the column in a dataframe wherever it is, beside blocks and categories."""
     X, y, _ = counts(150)

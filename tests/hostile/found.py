@@ -590,4 +590,46 @@ FOUND = [
             points=Table(n=3, d=5, layout="lists", blocks="one"),
         ),
     ),
+    (
+        20000,
+        "of the campaign's own: a batch without rows is none, of streams of classes as well",
+        Case(
+            "StreamingSGPClassifier",
+            table=Table(seed=107, n=13, d=3, targets="three words"),
+            course="fit, batch",
+            later=Table(seed=179, n=300, d=3, targets="three words", spoilt="X without rows"),
+            points=Table(seed=888, n=1, d=3, targets="three words"),
+        ),
+    ),
+    (
+        20001,
+        "1e300 in the column of offsets was taken without a word",
+        Case(
+            "SVGPRegressor",
+            parameters=(("offset_column", 0), ("normalize_y", False), ("likelihood", "poisson")),
+            table=Table(seed=902, n=30, d=2, targets="counts", spoilt="a huge number in X"),
+            points=Table(seed=312, n=5, d=2, targets="counts"),
+        ),
+    ),
+    (
+        20002,
+        "RuntimeWarning: a step between targets that are equal but for the rounding of 1e16",
+        Case(
+            "AnytimeSGPRegressor",
+            table=Table(seed=5, n=1500, d=1, targets="all sizes", y_shift=1e16),
+            points=Table(seed=5, n=5, d=1, targets="all sizes", y_shift=1e16),
+        ),
+    ),
+    (
+        20005,
+        "ZeroDivisionError: each of five rows is all that is known where it is left out",
+        Case(
+            "AnytimeSGPClassifier",
+            parameters=(("schedule", "robbins-monro"),),
+            table=Table(seed=250, n=5, d=3, inputs="nearly one place", targets="two classes"),
+            course="batch, fit",
+            later=Table(seed=500, n=2, d=3, inputs="nearly one place", targets="two classes"),
+            points=Table(seed=333, n=2, d=3, inputs="nearly one place", targets="two classes"),
+        ),
+    ),
 ]

@@ -111,7 +111,7 @@ def _taught(model, call, table, X_test, classes):
         raise Broken("labels of blocks that are no integers are taken without a word")
     if table.spoilt in REFUSED and not (hasattr(model, "transform") and "X" not in table.spoilt):
         codes = "X" in table.spoilt and getattr(model, "categorical_features", None) is not None
-        if table.spoilt not in _may_be_missing(model) and not codes:
+        if table.spoilt not in _may_be_missing(model, call) and not codes:
             raise Broken(f"{table.spoilt} is taken without a word")
     given = [a for a in (X, y, weights) if isinstance(a, np.ndarray)]
     for array, copy in zip(given, copies, strict=True):
@@ -134,12 +134,13 @@ def _holds(table):
     return table.spoilt != "nothing" or table.layout not in _ROUNDED
 
 
-def _may_be_missing(model):
-    """Where NaN stands for what is not known."""
+def _may_be_missing(model, call):
+    """Where NaN stands for what is not known, and batches of streams may have no rows."""
     inputs = hasattr(model, "transform") or getattr(model, "missing", "error") == "auto"
     is_stream = hasattr(model, "n_missing_") and not hasattr(model, "predict_proba")
     targets = not hasattr(model, "transform") and (getattr(model, "n_latent", None) or is_stream)
     allowed = {"NaN in X": inputs, "NaN in y": targets}
+    allowed["X without rows"] = call == "partial_fit" and hasattr(model, "n_shifts_")
     return {word for word, is_allowed in allowed.items() if is_allowed}
 
 

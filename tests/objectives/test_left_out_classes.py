@@ -124,3 +124,10 @@ def test_a_temperature_is_to_gain_more_than_what_is_asked(rng):
         assert judge.calibrated(left_out.LeastGain(factor * gain, 1.0)).temperature == told
         errors = factor * gain / error
         assert judge.calibrated(left_out.LeastGain(0.0, errors)).temperature == told
+
+
+def test_without_rows_the_temperature_is_one():
+    """Each row may be all that is known of the function where it is."""
+    nothing = np.empty((0, 1))
+    judge = left_out.LeftOutClasses(Probit(0.0), (nothing, nothing), np.empty(0), np.empty(0))
+    assert judge.calibrated().temperature == 1.0
