@@ -89,7 +89,7 @@ class LeftOutClasses:
         return Score(log_p, self.weight)
 
     def calibrated(self, least=OF_GROUPS):
-        """Return the likelihood with the best temperature, or with 1 where that gains too little."""
+        """Return the likelihood with the best temperature, or 1 where that gains too little."""
         if not len(self.place):
             return self.at(1.0)
         temperature, _ = self.best_temperature()
