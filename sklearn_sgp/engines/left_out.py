@@ -1,6 +1,10 @@
 """Training rows that are to be predicted from all others, in the order in which they came."""
 
+from dataclasses import replace
+
 import numpy as np
+
+from ..objectives.composite_likelihood import share_known
 
 # Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
 _ROWS_OF_CLASSES = 8192
@@ -97,8 +101,11 @@ def places_as_held(state, places):
     return held if places is None else held[places]
 
 
-def left_out_moments(problem, fitted):
+def left_out_moments(problem, fitted, classes):
     """Predict some of the training rows, each from all others, by the model itself.
+
+    Of a row that stands for equal ones, one of these is left out (`share_known`). ``classes`` has
+    the numbers of the rows' classes, (n,).
 
     Returns
     -------
@@ -110,7 +117,11 @@ def left_out_moments(problem, fitted):
     places = np.arange(len(rows))
     if len(rows) > _ROWS_OF_CLASSES:
         places = np.sort(predictor.drawn(len(rows), _ROWS_OF_CLASSES, problem.rng))
-    mean, variance = predictor.left_out(rows.select(places), places, problem.settings.n_jobs)
+    one = 1.0 - share_known(problem.rows.weights[1], classes)[places]
+    rows = rows.select(places)
+    weight, counts = rows.weights
+    rows = replace(rows, weight=(weight.T * one).T, counts=counts * one)
+    mean, variance = predictor.left_out(rows, places, problem.settings.n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
     return places[known], (mean[known], np.broadcast_to(variance, mean.shape)[known])
 

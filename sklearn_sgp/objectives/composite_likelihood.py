@@ -153,7 +153,7 @@ class CompositeLikelihood:
     def left_out(self, parameters):
         """Predict the functions of classes at each group's own rows, given the group's other rows.
 
-        Of a row that stands for equal ones, one of these is left out (`_share_known`). Mean and
+        Of a row that stands for equal ones, one of these is left out (`share_known`). Mean and
         variance are (n_B, C), of one group after the other.
         """
         bounds = group_bounds(len(self.groups), 1)
@@ -408,14 +408,14 @@ def _left_out(groups, kernel):
         mean = group.y[k:] - error
         # of a row of tiny weight the difference is rounding alone
         variance = np.clip(of_error - noise, 0.0, largest)
-        known = _share_known(group.counts, group.class_noise.number)[k:, None] / noise
+        known = share_known(group.counts, group.class_noise.number)[k:, None] / noise
         shrunk = 1.0 + variance * known
         means.append((mean + variance * known * group.y[k:]) / shrunk)
         variances.append(variance / shrunk)
     return np.vstack(means), np.vstack(variances)
 
 
-def _share_known(counts, number):
+def share_known(counts, number):
     """Return the share of each row that stays where one of the rows it stands for is left out.
 
     Equal rows are one. If all of them were left out, of those of its inputs only rows of other

@@ -273,10 +273,11 @@ class Trials:
 
 def _by_left_out_rows(problem, fitted):
     """Set the temperature by rows that the model predicts, each from all others."""
-    places, moments = left_out_moments(problem, fitted)
-    weight, counts = problem.rows.select(places).weights
-    place, likelihood = ClassNoise.of(weight).number, fitted.start.likelihood
-    left_out = LeftOutClasses(likelihood, moments, place, counts)
+    weight, counts = problem.rows.weights
+    classes = ClassNoise.of(weight).number
+    places, moments = left_out_moments(problem, fitted, classes)
+    told = classes[places], counts[places]
+    left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
     return _with_temperature(fitted, left_out, OF_MODEL)
 
 

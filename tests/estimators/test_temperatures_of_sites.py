@@ -93,6 +93,24 @@ def test_of_more_rows_the_model_leaves_each_out(likelihood, table):
     assert learned > model.log_density(Xs, ys).mean() + 0.002
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_of_equal_rows_of_a_class_the_model_leaves_out_one(n_classes):
+    """Each place has rows of every class: without all of one class the others would be certain."""
+    rng = np.random.RandomState(0)
+    X = rng.randint(0, 4, (700, 2)).astype(float)
+    waves = [1.5 * np.sin(1.3 * X[:, 0] + 2 * k) + np.cos(1.7 * X[:, 1] - k) for k in range(3)]
+    y = (np.stack(waves[:n_classes], axis=1) + rng.gumbel(size=(700, n_classes))).argmax(axis=1)
+    options = {"n_inducing": 12, "max_iter": 5, "random_state": 0}
+    model = AnytimeSGPClassifier(likelihood="dirichlet", **options).fit(X, y)
+
+    def left_out(temperature):
+        model.likelihood_.temperature = temperature
+        return np.log(model.leave_one_out(X, y)[np.arange(len(y)), y]).mean()
+
+    taken = model.temperature_  # 2.9 and 4.6 where equal rows were left out together
+    assert 0.7 < taken < 1.5 and left_out(taken) >= left_out(1.0)
+
+
 @pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):

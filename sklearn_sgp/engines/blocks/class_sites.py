@@ -200,7 +200,8 @@ class SitesHeldOut:
                 moments = self.sites.predicted(fitted.parameters)
             told, least = (self.y[:, 0], self.weight), OF_GROUPS
         else:
-            places, moments = left_out_moments(self.problem, fitted)
+            classes = (self.problem.rows.y[:, 0] > 0.0).astype(np.intp)
+            places, moments = left_out_moments(self.problem, fitted, classes)
             rows, least = self.problem.rows.select(places), OF_MODEL
             told = rows.y[:, 0], rows.weights[1]
         left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
