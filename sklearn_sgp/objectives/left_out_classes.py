@@ -89,8 +89,11 @@ class LeftOutClasses:
         return Score(log_p, self.weight)
 
     def calibrated(self, least=OF_GROUPS):
-        """Return the likelihood with the best temperature, or 1 where that gains too little."""
-        if not len(self.place):
+        """Return the likelihood with the best temperature; with 1 where it lacks the least gain.
+
+        A single row has no standard error, and of huge weights there may be none that is known.
+        """
+        if len(self.place) < 2:
             return self.at(1.0)
         temperature, _ = self.best_temperature()
         before, after = (Score(self.log_probabilities(t), self.weight) for t in (1.0, temperature))

@@ -111,6 +111,15 @@ def test_of_equal_rows_of_a_class_the_model_leaves_out_one(n_classes):
     assert 0.7 < taken < 1.5 and left_out(taken) >= left_out(1.0)
 
 
+def test_huge_weights_leave_no_row_that_others_tell_of():
+    """What is known without a row is rounding beside it: no temperature is told."""
+    X, y = np.random.RandomState(0).uniform(-3.0, 3.0, (60, 2)), np.arange(60) % 3
+    model = AnytimeSGPClassifier(likelihood="dirichlet", max_iter=2, random_state=0)
+    with pytest.warns(UserWarning, match="sample_weight should count rows"):
+        model.fit(X, y, sample_weight=np.full(60, 1e9))
+    assert model.temperature_ == 1.0
+
+
 @pytest.mark.quick_cases("60")
 @pytest.mark.parametrize("n", [60, 620])
 def test_labels_are_held_out_of_the_sites_that_predict_them(n, monkeypatch):

@@ -126,8 +126,9 @@ def test_a_temperature_is_to_gain_more_than_what_is_asked(rng):
         assert judge.calibrated(left_out.LeastGain(0.0, errors)).temperature == told
 
 
-def test_without_rows_the_temperature_is_one():
-    """Each row may be all that is known of the function where it is."""
-    nothing = np.empty((0, 1))
-    judge = left_out.LeftOutClasses(Probit(0.0), (nothing, nothing), np.empty(0), np.empty(0))
+@pytest.mark.parametrize("n", [0, 1])
+def test_hardly_any_rows_tell_no_temperature(n):
+    """One that is certain of the wrong class would ask for the largest, with no error of it."""
+    label, moments = np.full(n, -1.0), (np.full((n, 1), 9.0), np.zeros((n, 1)))
+    judge = left_out.LeftOutClasses(Probit(0.0), moments, label, np.ones(n))
     assert judge.calibrated().temperature == 1.0
