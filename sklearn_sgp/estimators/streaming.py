@@ -148,7 +148,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
     is_informative = targets.is_informative(rows)
     before, share = watched(estimator, before, rows, order)
     initial = None
-    if engine.may_begin_anew(before, settings_of(estimator)):
+    if share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
         initial = _kept(estimator, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.is_due:
             return initial, before.state

@@ -8,6 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
+from sklearn_sgp.engines.streams import begin_anew
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.likelihoods._dirichlet import Dirichlet
 
@@ -131,6 +132,31 @@ def test_what_fades_goes_by_the_order_of_the_rows(rng):
     options = {"init_size": 150, "batch_size": 150, "n_inducing": 15, "max_iter": 5}
     model = StreamingSGPClassifier(forget_factor=0.5, random_state=0, **options).fit(X, y)
     assert model.predict_proba(X)[:, 1].min() > 0.8
+
+
+def test_rows_that_are_kept_no_longer_stay_counted(monkeypatch):
+    """Where mixed batches follow sorted ones the next beginning had forgotten them."""
+    monkeypatch.setattr(begin_anew, "_MOST_KEPT", 60)
+    X, y = data(600)
+    of_class = [np.flatnonzero(y == name) for name in NAMES[:3]]
+    model, seen = StreamingSGPClassifier(n_inducing=5, max_iter=1, random_state=0), 0
+    for counts in ([40, 0, 0], [0, 5, 0], [0, 0, 5], [6, 6, 6], [12, 12, 12]):
+        part = np.concatenate([own[:n] for own, n in zip(of_class, counts, strict=True)])
+        model.partial_fit(X[part], y[part], classes=NAMES[:3])
+        seen += len(part)
+        assert model.n_samples_seen_ == model._fitted.state.n_rows == seen
+    assert model._fitted.state.initial_rows.rule == begin_anew.Doubling(84, 20)
+
+
+def test_a_sorted_stream_may_begin_to_forget():
+    """Rows so far count as ``forget_factor`` says from then on: all that were kept counted."""
+    X, y = data(120)
+    kernel, options = ConstantKernel(4.0) * RBF(1.5), {"optimizer": None, "inducing": X[::10]}
+    model, first, second = StreamingSGPClassifier(kernel, **options), *(y == n for n in NAMES[:2])
+    model.partial_fit(X[first], y[first], classes=NAMES[:2]).partial_fit(X[second], y[second])
+    assert model.predict_proba(X[first])[:, 0].mean() > 0.7
+    model.set_params(forget_factor=0.01).partial_fit(X[second][:5], y[second][:5])
+    assert model.predict_proba(X[first])[:, 0].mean() < 0.6
 
 
 def test_an_absent_class_has_the_mean_of_the_others():

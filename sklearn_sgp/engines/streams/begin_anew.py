@@ -27,12 +27,14 @@ class Doubling:
     ----------
     n_begun : int
         Number of rows with which the stream last began; 0 where it is to begin otherwise.
+    n_gone : int
+        Number of rows that are kept no longer, of labels that came class after class.
     """
 
     n_begun: int = 0
+    n_gone: int = 0
 
     in_turn = False  # class after class
-    n_gone = 0
 
     def after(self, earlier, y):
         """Return the same after a batch."""
@@ -40,7 +42,7 @@ class Doubling:
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows."""
-        return Doubling(len(rows))
+        return replace(self, n_begun=len(rows))
 
     def is_due(self, rows):
         """Return whether it is to begin anew."""
@@ -92,7 +94,7 @@ class Turns:
         came = np.unique(y)
         again = came[np.isin(came, earlier)]
         is_in_turn = len(again) <= 1 and np.isin(again, self.last).all()
-        return replace(self, last=came) if is_in_turn else Doubling(self.n_begun)
+        return replace(self, last=came) if is_in_turn else Doubling(self.n_begun, self.n_gone)
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows, whose y are labels."""
