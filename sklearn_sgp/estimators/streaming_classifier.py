@@ -270,9 +270,9 @@ class StreamingSGPClassifier(SGPClassifier):
     A batch of one class updates the posterior and leaves the kernel as it is. Where batches are
     sorted by class, so that the first one lacks some of ``classes``, and nothing fades, up to 1,024
     rows of all classes so far are kept to predict from, and the stream begins anew with them each
-    time that those of all classes but the commonest have doubled. ``kernel``, ``kernel_priors``,
-    ``likelihood``, ``optimize_inducing`` and ``categorical_features`` must stay as in the first
-    batch.
+    time that those of all classes but the commonest have doubled, and where the last class comes.
+    ``kernel``, ``kernel_priors``, ``likelihood``, ``optimize_inducing`` and
+    ``categorical_features`` must stay as in the first batch.
 
     The latent functions have a prior mean that comes from the frequencies of the classes in the
     first batch, counted with ``sample_weight``; later batches leave it as it is. A class that this

@@ -148,6 +148,14 @@ def test_rows_that_are_kept_no_longer_stay_counted(monkeypatch):
     assert model._fitted.state.initial_rows.rule == begin_anew.Doubling(84, 20)
 
 
+def test_a_rare_class_may_come_last():
+    """Its log probability was -2.5 with the kernel that others had: they had not doubled."""
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (1200, 2))
+    y = np.where(np.hypot(*(X.T - 0.8)) < 0.35, 2, X[:, 0] > 0.3).astype(int)
+    by_class = next(sorted_and_not(X, y, 100, [0, 1, 2], n_inducing=30))
+    assert by_class.log_density(X[y == 2], y[y == 2]).mean() > -0.7
+
+
 def test_a_sorted_stream_may_begin_to_forget():
     """Rows so far count as ``forget_factor`` says from then on: all that were kept counted."""
     X, y = data(120)

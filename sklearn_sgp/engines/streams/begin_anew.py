@@ -3,7 +3,8 @@
 That is with twice as many, and another way where labels come class after class, as in a sorted
 table. A batch of one class says nothing of the kernel, which would stay where it starts, and q(u)
 of one class alone is a poor summary once others come. So some rows of each class are kept: q(u) is
-that of all of them, and with twice as many, but for the commonest class, the stream begins anew.
+that of all of them, and with twice as many, but for the commonest class, the stream begins anew. So
+it does where the last of all classes has come, which may stay rare.
 """
 
 from dataclasses import dataclass, field, replace
@@ -74,12 +75,18 @@ class Turns:
         Of them, of all classes but the commonest.
     gone : dict
         Number of rows of each class that are kept no longer; the others of it count for them.
+    n_classes : int
+        Of how many there may be rows.
+    has_all : bool
+        Whether there were rows of all of them when the stream last began.
     """
 
     last: np.ndarray
     n_begun: int = 0
     weight: float = 0.0
     gone: dict = field(default_factory=dict)
+    n_classes: int = 0
+    has_all: bool = False
 
     in_turn = True
 
@@ -87,7 +94,7 @@ class Turns:
     def of(cls, y, classes):
         """Return that of a first batch of labels; `Doubling` where it holds all classes."""
         came = np.unique(y)
-        return NOT_BEGUN if len(came) == len(classes) else cls(came)
+        return NOT_BEGUN if len(came) == len(classes) else cls(came, n_classes=len(classes))
 
     def after(self, earlier, y):
         """Return the same after a batch; `Doubling` where that is not of a sorted table."""
@@ -98,12 +105,17 @@ class Turns:
 
     def begun(self, rows):
         """Return the same after the stream has begun with some rows, whose y are labels."""
-        return replace(self, n_begun=len(rows), weight=_besides_commonest(rows))
+        weight = _besides_commonest(rows)
+        return replace(self, n_begun=len(rows), weight=weight, has_all=self._are_all(rows))
 
     def is_due(self, rows):
         """Return whether it is to begin anew: of one class alone nothing is learned."""
         weight = _besides_commonest(rows)
-        return weight > 0.0 and weight >= _DOUBLED * self.weight
+        is_last = self._are_all(rows) and not self.has_all
+        return weight > 0.0 and (is_last or weight >= _DOUBLED * self.weight)
+
+    def _are_all(self, rows):
+        return len(np.unique(rows.y)) == self.n_classes
 
     @property
     def n_gone(self):
