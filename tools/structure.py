@@ -308,6 +308,8 @@ def trips(make, ranks=None):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        for action in actions.values():  # tables that a process makes once are no part of a trip
+            action()
         return {name: Calls(model, ranks).of(action) for name, action in actions.items()}
 
 

@@ -79,7 +79,8 @@ def _missed(problem, fitted, numbers):
     varies = (variance > 0.0) | ~variance.any()
     variance = np.maximum(variance, np.finfo(float).tiny)[varies]
     of_each = np.broadcast_to(fitted.noise_variance, varies.shape)
-    noise = np.mean(of_each[varies] / variance)
+    with np.errstate(over="ignore"):  # of targets that vary by rounding alone, or not at all
+        noise = np.mean(of_each[varies] / variance)
     # of constants, which are learned beside endless noise, the fit says nothing else
     of_constants = -0.5 * np.log(2.0 * np.pi * of_each[~varies]).sum()
     value = fitted.objective / problem.rows.total_weight - of_constants

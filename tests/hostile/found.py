@@ -632,4 +632,33 @@ FOUND = [
             points=Table(seed=333, n=2, d=3, inputs="nearly one place", targets="two classes"),
         ),
     ),
+    (
+        20006,
+        "of the campaign's own: words in a row whose target is missing, which streams leave out",
+        Case(
+            "StreamingSGPRegressor",
+            parameters=(("normalize_y", False), ("batch_size", 4)),
+            table=Table(
+                seed=278,
+                n=13,
+                d=5,
+                inputs="a constant column",
+                x_scale=1e-08,
+                x_shift=1.0,
+                spoilt="words in X",
+                missing="targets",
+            ),
+        ),
+    ),
+    (
+        20006,
+        "RuntimeWarning: noise over the variance of targets of 1e-30 that are -3 to all digits",
+        Case(
+            "SVGPRegressor",
+            parameters=(("normalize_y", (3.0, 0.001)), ("tol", 1000.0), ("jitter", 1e-06)),
+            table=Table(seed=124, n=3, d=5, inputs="heavy tails", y_scale=1e-30),
+            course="fit, fit",
+            later=Table(seed=638, n=8, d=5, inputs="heavy tails", y_scale=1e-30),
+        ),
+    ),
 ]

@@ -111,7 +111,9 @@ def _taught(model, call, table, X_test, classes):
         raise Broken("labels of blocks that are no integers are taken without a word")
     if table.spoilt in REFUSED and not (hasattr(model, "transform") and "X" not in table.spoilt):
         codes = "X" in table.spoilt and getattr(model, "categorical_features", None) is not None
-        if table.spoilt not in _may_be_missing(model, call) and not codes:
+        # streams leave out rows without a target, whatever else they hold
+        is_left_out = table.missing == "targets" and hasattr(model, "n_shifts_")
+        if table.spoilt not in _may_be_missing(model, call) and not (codes or is_left_out):
             raise Broken(f"{table.spoilt} is taken without a word")
     given = [a for a in (X, y, weights) if isinstance(a, np.ndarray)]
     for array, copy in zip(given, copies, strict=True):
