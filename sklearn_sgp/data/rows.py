@@ -413,7 +413,7 @@ def merge_repeated(X, y, weight):
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
-        if X.size > _MOST_COPIED or not some_row_comes_often(X):
+        if len(X) * X.shape[1] > _MOST_COPIED or not some_row_comes_often(X):
             return X, y, weight, None
         order = np.random.RandomState(0).permutation(len(X))
         return X[order], y[order], None if weight is None else weight[order], np.argsort(order)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data import column_spread
 from sklearn_sgp.data import rows as data_rows
+from sklearn_sgp.data.categories.coded_rows import CodedRows
 from sklearn_sgp.data.column_spread import column_mean_std
 from sklearn_sgp.data.rows import (
     Rows,
@@ -150,8 +151,12 @@ def test_many_equal_rows_come_in_an_order_that_is_not_theirs(monkeypatch):
     assert_array_equal(weights[places], weight[given])
     of_one = np.flatnonzero(found[:, 0] == 7.0)
     assert abs(np.corrcoef(of_one, targets[of_one, 0])[0, 1]) < 0.3
+    coded = CodedRows(X, {0: (np.arange(20.0), np.arange(20.0)[::-1])})
+    read, _, _, places = merge_repeated(coded, y, None)
+    assert_array_equal(read[places], 19.0 - X)
     monkeypatch.setattr(data_rows, "_MOST_COPIED", 2999)
-    assert merge_repeated(X, y, None)[0] is X
+    for rows in (X, coded):
+        assert merge_repeated(rows, y, None)[0] is rows
 
 
 # Parts of the rows
