@@ -661,4 +661,14 @@ FOUND = [
             later=Table(seed=638, n=8, d=5, inputs="heavy tails", y_scale=1e-30),
         ),
     ),
+    (
+        20019,
+        "ValueError of scipy: kernel and noise are held, and inducing inputs alone are learned",
+        Case(
+            "SVGPRegressor",
+            parameters=(("normalize_y", "warped"), ("likelihood", "heteroscedastic")),
+            table=Table(seed=52, n=3000, d=1, y_scale=1e-30, n_outputs=3, weights="sum to one"),
+            points=Table(seed=91, n=5, d=1, y_scale=1e-30, n_outputs=3),
+        ),
+    ),
 ]

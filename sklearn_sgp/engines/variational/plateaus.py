@@ -83,8 +83,13 @@ def _may_stand_still(problem, fitted):
 
 
 def _learned_from(rows, start):
-    """Return a start with what the exact process of some rows learns from short length scales."""
+    """Return a start with what the exact process of some rows learns from short length scales.
+
+    None where that is not positive definite, or learns nothing.
+    """
     space, begun = start.space.without("Z"), shorter_start(start, SHORTER)
+    if not len(space.pack(begun)):  # inducing inputs alone are learned
+        return None
     try:
         parameters, *_ = ascend_lbfgs(
             lambda one: exact_evidence(one, rows), space, begun, max_iter=_KNOWING_STEPS,

@@ -166,3 +166,14 @@ def test_nothing_is_asked_where_learning_goes_to_the_end(monkeypatch):
     monkeypatch.setattr(plateaus, "_learned_from", lambda *parts: asked.append(parts))
     assert plateaus._beside(problem, best.fitted) is None
     assert not asked
+
+
+def test_where_inducing_inputs_alone_are_learned_few_rows_tell_nothing(rng):
+    """Their kernel and noise are held: that was scipy's ValueError."""
+    X = rng.uniform(size=(3000, 1))
+    y = np.sin(40.0 * X[:, 0]) + 0.1 * rng.normal(size=3000)
+    options = {"noise_variance_bounds": "fixed", "n_inducing": 20, "max_iter": 2}
+    model = SVGPRegressor(RBF(0.5, "fixed"), random_state=0, **options)
+    with pytest.warns(UserWarning, match="sample_weight should have a mean of about 1"):
+        model.fit(X, y, sample_weight=np.full(3000, 1.0 / 3000.0))
+    assert model.kernel_ == RBF(0.5, "fixed")
