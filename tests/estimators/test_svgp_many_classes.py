@@ -13,8 +13,8 @@ from sklearn_sgp import SVGPClassifier
 from sklearn_sgp.engines.variational import class_starts
 from sklearn_sgp.engines.variational.inference import SiteInference
 from sklearn_sgp.likelihoods import Softmax
-from sklearn_sgp.objectives.left_out_classes import LeftOutClasses, is_better
-from sklearn_sgp.objectives.scores import Score
+from sklearn_sgp.objectives.left_out_classes import LeftOutClasses
+from sklearn_sgp.objectives.scores import Score, is_better
 from sklearn_sgp.objectives.sites import SiteProblem
 from sklearn_sgp.optimize.choices import Tried
 from sklearn_sgp.optimize.progress import Clock, Trace
