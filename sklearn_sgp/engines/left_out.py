@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..objectives.composite_likelihood import share_known
+from ..objectives.left_out_classes import LeftOutClasses
 
 # Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
 _ROWS_OF_CLASSES = 8192
@@ -52,11 +53,12 @@ def left_out_rows(name, fitted, given, places, n_seen):
 def _check_sites(fitted, given, n_seen):
     """Refuse likelihoods whose rows have sites, where not all of these are known."""
     name = type(fitted.likelihood).__name__
-    if len(kept_rows(fitted.state)) != n_seen:
+    n_sites = len(kept_rows(fitted.state))
+    if n_sites != n_seen:
         raise ValueError(
             f"leave_one_out needs a site of each row. Got {name}, and {n_seen} training rows of "
-            f"which some were equal, with {len(kept_rows(fitted.state))} sites: predict rows that "
-            "were left out of fit."
+            f"which some were equal, with {n_sites} sites: predict rows that were left out of "
+            "fit."
         )
     if given is not None:
         raise ValueError(
@@ -101,29 +103,34 @@ def places_as_held(state, places):
     return held if places is None else held[places]
 
 
-def left_out_moments(problem, fitted, classes):
+def left_out_classes(problem, fitted, labels):
     """Predict some of the training rows, each from all others, by the model itself.
 
-    Of a row that stands for equal ones, one of these is left out (`share_known`). ``classes`` has
-    the numbers of the rows' classes, (n,).
+    Of a row that stands for equal ones, one of these is left out (`share_known`). Rows that are all
+    that is known of the function where they are tell nothing.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Classes of the rows, by the codes of the likelihood.
 
     Returns
     -------
-    places : ndarray of int
-        Of the rows, without those that are all that is known of the function there.
-    moments : (ndarray, ndarray) of shape (n_places, C)
+    left_out : LeftOutClasses
     """
-    rows, predictor = kept_rows(fitted.state), fitted.predictor
+    rows, predictor, counts = kept_rows(fitted.state), fitted.predictor, problem.rows.weights[1]
     places = np.arange(len(rows))
     if len(rows) > _ROWS_OF_CLASSES:
         places = np.sort(predictor.drawn(len(rows), _ROWS_OF_CLASSES, problem.rng))
-    one = 1.0 - share_known(problem.rows.weights[1], classes)[places]
+    classes = np.unique(labels, return_inverse=True)[1]
+    one = 1.0 - share_known(counts, classes)[places]
     rows = rows.select(places)
-    weight, counts = rows.weights
-    rows = replace(rows, weight=(weight.T * one).T, counts=counts * one)
+    weight, of_sites = rows.weights
+    rows = replace(rows, weight=(weight.T * one).T, counts=of_sites * one)
     mean, variance = predictor.left_out(rows, places, problem.settings.n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
-    return places[known], (mean[known], np.broadcast_to(variance, mean.shape)[known])
+    moments, places = (mean[known], np.broadcast_to(variance, mean.shape)[known]), places[known]
+    return LeftOutClasses(fitted.start.likelihood, moments, labels[places], counts[places])
 
 
 def _groups(blocks):

@@ -18,7 +18,7 @@ from ..data.rows import random_index
 from ..engines.base import Problem
 from ..engines.blocks.class_scale import LEAST_HELD_OUT
 from ..engines.blocks.composite_learning import CompositeLearning, can_learn
-from ..engines.left_out import left_out_moments
+from ..engines.left_out import left_out_classes
 from ..factors.class_noise import ClassNoise
 from ..kernels._length_scales import with_larger_variance, with_shorter_scales
 from ..objectives.left_out_classes import OF_GROUPS, OF_MODEL, LeftOutClasses
@@ -128,7 +128,8 @@ def calibrated(problem, fitted, learn, keeps_inducing):
     """
     max_time = problem.trace.clock.max_time
     if len(problem.rows) < LEAST_HELD_OUT and max_time == np.inf:
-        return _by_left_out_rows(problem, fitted)
+        classes = ClassNoise.of(problem.rows.weights[0]).number
+        return _with_temperature(fitted, left_out_classes(problem, fitted, classes), OF_MODEL)
     if max_time < np.inf:
         with single_blas_thread():
             near, likelihood = CompositeLearning(problem), fitted.start.likelihood
@@ -269,16 +270,6 @@ class Trials:
         given = problem.rows, problem.trace, problem.rng
         fitted = yield from self._fitted(parameters, *given, n_samples=problem.n_samples)
         return replace(fitted, start=before.start, n_iter=before.n_iter, n_steps=before.n_steps)
-
-
-def _by_left_out_rows(problem, fitted):
-    """Set the temperature by rows that the model predicts, each from all others."""
-    weight, counts = problem.rows.weights
-    classes = ClassNoise.of(weight).number
-    places, moments = left_out_moments(problem, fitted, classes)
-    told = classes[places], counts[places]
-    left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
-    return _with_temperature(fitted, left_out, OF_MODEL)
 
 
 def _with_temperature(fitted, left_out, least=OF_GROUPS):

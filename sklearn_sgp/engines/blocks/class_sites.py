@@ -30,7 +30,7 @@ from ...optimize.budget import Budget
 from ...optimize.choices import Tried, climb
 from ...partitions.sampling import LARGEST_WHOLE
 from ...partitions.search import nearest_in_table
-from ..left_out import left_out_moments
+from ..left_out import left_out_classes
 from .class_scale import Judge
 from .site_learning import SiteLearning, learn_from_starts
 from .solver import with_inducing
@@ -198,14 +198,11 @@ class SitesHeldOut:
         if self.held_out.is_of_all or not fitted.state.keeps_rows:
             with single_blas_thread():
                 moments = self.sites.predicted(fitted.parameters)
-            told, least = (self.y[:, 0], self.weight), OF_GROUPS
+            told = moments, self.y[:, 0], self.weight
+            likelihood = LeftOutClasses(fitted.start.likelihood, *told).calibrated(OF_GROUPS)
         else:
-            classes = (self.problem.rows.y[:, 0] > 0.0).astype(np.intp)
-            places, moments = left_out_moments(self.problem, fitted, classes)
-            rows, least = self.problem.rows.select(places), OF_MODEL
-            told = rows.y[:, 0], rows.weights[1]
-        left_out = LeftOutClasses(fitted.start.likelihood, moments, *told)
-        likelihood = left_out.calibrated(least)
+            left_out = left_out_classes(self.problem, fitted, self.problem.rows.y[:, 0])
+            likelihood = left_out.calibrated(OF_MODEL)
         return replace(fitted, start=replace(fitted.start, likelihood=likelihood))
 
 
