@@ -46,11 +46,11 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     likelihood : {"auto", "dirichlet", "probit", "logit", "ordinal"} or instance, default="auto"
         "dirichlet" is a regression for each class. "auto" is, too, but takes "probit" where rows
-        held out are predicted better by it, unless ``alpha_epsilon`` is given or ``max_time``: for
-        two classes; of each class against the rest for three and more, with up to 512 rows and
-        1,536 rows times classes. A kernel that is held is compared as it is. "probit" and "logit",
-        for two classes, are probabilities of one function; so is "ordinal", for classes in the
-        order of ``classes_``, with learned thresholds, and an instance of a
+        held out are predicted better by it, unless ``alpha_epsilon`` is given or ``max_time``. Of
+        three classes and more that is a probit of each class against the rest, with up to 512 rows
+        and 1,536 rows times classes. A kernel that is held is compared as it is. "probit" and
+        "logit", for two classes, are probabilities of one function; so is "ordinal", for classes in
+        the order of ``classes_``, with learned thresholds, and an instance of a
         :class:`~sklearn_sgp.likelihoods.Likelihood` that has a ``log_density``. They need a model
         with near rows, and learn from ``init_size`` rows of groups whatever the ``optimizer``.
 
@@ -65,8 +65,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     alpha_epsilon : float or "auto", default="auto"
         Concentration of a class that was not seen, from 1e-12 to 100. A small one makes
         probabilities sharper. "auto" takes that of 0.1, 0.01, 0.001, 0.0001 which predicts rows
-        left out of near ones best, the smaller ones while each is better than all before, and 0.01
-        for models that do not predict from near rows. Only "dirichlet" has one.
+        left out of near ones best, the smaller ones while each is better than all before. Models
+        that do not predict from near rows have 0.01. Only "dirichlet" has one.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. They multiply ``sample_weight``. "balanced" gives all classes the
@@ -135,8 +135,8 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows (numbers by Adam, labels by
-        L-BFGS), and then chooses inducing inputs; other models by L-BFGS on the objective of
-        sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes
+        L-BFGS), and then chooses inducing inputs. It learns other models by L-BFGS on the objective
+        of sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes
         stochastic steps, block by block. None computes the posterior at the starting values.
 
     init_size : int, default=3072
@@ -187,7 +187,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 
@@ -303,23 +303,22 @@ class AnytimeSGPClassifier(SGPClassifier):
     Of 8,192 rows and more, without ``max_time``, some are held out once the kernel is learned. Free
     variances of the kernel, then free length scales, are multiplied by what predicts these rows
     best. With "vif" and "lma", `inducing_points_` is empty where near rows alone predict them
-    better by more than the standard error, unless the inducing inputs are your own. Of fewer rows
-    those left out of groups choose such a factor of the variances. ``docs/theory.md``, section 14,
-    has the equations.
+    better by more than the standard error. Inducing inputs of your own stay. Of fewer rows those
+    left out of groups choose such a factor of the variances. ``docs/theory.md``, section 14, has
+    the equations.
 
-    Of at most 48 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities, as of up to 300 rows whose labels say little where ``likelihood`` and
-    ``alpha_epsilon`` are "auto" and ``max_time`` is None: few labels can be explained wherever they
-    lie, so labels that are left out decide it, and `choices_` tells their scores.
+    With a default kernel and at most 48 rows, the frequencies of the classes have a share of the
+    probabilities. So they have with up to 300 rows whose labels say little, if ``likelihood`` and
+    ``alpha_epsilon`` are "auto" and ``max_time`` is None. Few labels can be explained wherever they
+    lie. So labels that are left out decide the share, and `choices_` has their scores.
     `decision_function` then has log odds. Later batches outweigh the share.
 
-    With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian that
-    expectation propagation finds in the exact process of some 300 rows around it, and twice more by
-    the whole model; that is then a regression with noise that is known for each row
-    (``docs/theory.md``, section 13). The kernel
-    is learned by the evidence of groups of rows given those around them, from the one that a
-    variational bound of 2,048 rows has found. Rows of later batches get sites given those of the
-    rows before.
+    With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian.
+    Expectation propagation finds it in the exact process of some 300 rows around it, and twice more
+    by the whole model. What is left is a regression with noise that is known for each row
+    (``docs/theory.md``, section 13). The kernel is learned by the evidence of groups of rows given
+    those around them, from the one that a variational bound of 2,048 rows has found. Rows of later
+    batches get sites given those of the rows before.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. ``kernel``, ``kernel_priors``, ``inducing``, ``optimize_inducing``,

@@ -28,9 +28,10 @@ class AnytimeSGPRegressor(SGPRegressor):
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means one with length scales for each column, whose starting values and bounds
-        come from the first rows: for "pic", "lma" and "vif" a smooth part, ``RBF`` or
-        ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others ``ConstantKernel() *
-        RBF()``. It refers to normalised targets (see ``normalize_y``) and unscaled inputs.
+        come from the first rows. For "pic", "lma" and "vif" it is a smooth part, ``RBF`` or
+        ``Matern(nu=1.5)``, and a rough one, ``Matern(nu=0.5)``; for others
+        ``ConstantKernel() * RBF()``. It refers to normalised targets (see ``normalize_y``) and
+        unscaled inputs.
 
     kernel_priors : dict, default=None
         What is expected of parameters of the kernel and the noise: frozen distributions of
@@ -129,8 +130,8 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     optimizer : {"auto", "lbfgs", "adam"} or None, default="auto"
         "auto" learns "pic", "lma" and "vif" from groups of near rows (numbers by Adam, labels by
-        L-BFGS), and then chooses inducing inputs; other models by L-BFGS on the objective of
-        sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes
+        L-BFGS), and then chooses inducing inputs. It learns other models by L-BFGS on the objective
+        of sampled whole blocks, and then of more. "lbfgs" runs L-BFGS on all blocks. "adam" takes
         stochastic steps, block by block. None computes the posterior at the starting values.
 
     init_size : int, default=8192
@@ -167,9 +168,10 @@ class AnytimeSGPRegressor(SGPRegressor):
         Whether targets are centred and scaled to unit variance inside the model. Predictions stay
         in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
         column of y, about its median and scaled by quantiles, by scikit-learn's
-        ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
-        or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
-        outliers, a target counts here as at most 148 median absolute deviations from the median.
+        ``PowerTransformer``. "warped" does so by a monotone function that is learned with kernel
+        and noise, or given these if ``optimizer=None``. Of batches, the first decides. With a
+        likelihood for outliers, a target counts here as at most 148 median absolute deviations from
+        the median.
 
     include_noise : bool, default=True
         Whether standard deviations, covariances and draws are those of new observations. False is
@@ -195,7 +197,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 
@@ -304,11 +306,11 @@ class AnytimeSGPRegressor(SGPRegressor):
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
     rows to. A block of more than 1.5 times ``block_size`` rows is split, and a new label of a
     clusterer begins one. Rows of "lma" and "vif" form new groups, and cells that they fill are
-    split. So other batches of the same rows have other cells: means differ by a twentieth of a
-    predicted deviation with VIF, by a sixth with PIC and LMA, in single rows by up to half and one,
-    and are as near to those of the exact process. ``block_column``, and what `SVGPRegressor` names,
-    must stay as in the first batch; drift is warned of as there. With ``solver="exact"``, all
-    models but "lma" and "vif" read dask collections.
+    split. So other batches of the same rows have other cells. Means then differ by a twentieth of a
+    predicted deviation with VIF (in single rows up to half), by a sixth with PIC and LMA (up to
+    one). They are as near to those of the exact process. ``block_column``, and what `SVGPRegressor`
+    names, must stay as in the first batch; drift is warned of as there. With ``solver="exact"``,
+    all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and

@@ -202,8 +202,8 @@ class BayesianGPLVM(LatentAnswers):
     corrects for that: ``fit`` hides some values, fills them in, and finds the two factors of
     ``calibration_`` with which they are most likely and 90 % intervals hold 90 % of them. A table
     with missing values, of up to ``init_size`` rows, is learned without a twentieth to a tenth of
-    what was observed, which joins at the end; other tables have values of some rows hidden after
-    the fit, up to 5,000 rows once some iterations have made the model forget these rows. Standard
+    what was observed, which joins at the end. In other tables values of some rows are hidden after
+    the fit; with up to 5,000 rows, some iterations make the model forget these rows first. Standard
     deviations of ``transform`` are not corrected.
 
     Kernels without a closed form take a product of 20, 9 or 6 Gauss-Hermite points for each of one,

@@ -182,9 +182,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         y_cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets)
             Covariance of new observations. Only if ``return_cov``. Outputs that mix latent
-            functions (``n_latent``) have covariances with one another, too: the shape is then
-            (n_samples, n_samples, n_targets, n_targets), and entry [i, j, p, r] is the covariance
-            of output p in row i and output r in row j.
+            functions (``n_latent``) have covariances with one another, too. The shape is then
+            (n_samples, n_samples, n_targets, n_targets). Entry [i, j, p, r] is the covariance of
+            output p in row i and output r in row j.
 
         values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             Quantiles, in units of y. In place of all else if ``quantiles`` are given.
@@ -319,10 +319,10 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     def log_density(self, X, y, resolution=0.0):
         """Compute the log predictive density of observations.
 
-        Where default kernels find next to no noise, a share of 1 / (n + 2) is as wide as two
-        targets are apart, since n rows cannot exclude that a new one is unlike all of them. So it
-        is in ``predict_quantiles`` and ``predict_distribution``; deviations are without it, those
-        of ``predict_distribution`` too. A normal density of mean and deviation expects no such row.
+        Where default kernels find next to no noise, n rows cannot exclude that a new one is unlike
+        all of them. So a share of 1 / (n + 2) is as wide as two targets are apart. So it is in
+        ``predict_quantiles`` and ``predict_distribution``; deviations are without it, those of
+        ``predict_distribution`` too. A normal density of mean and deviation expects no such row.
 
         Parameters
         ----------

@@ -47,11 +47,11 @@ class StreamingSGPClassifier(SGPClassifier):
         :class:`~sklearn_sgp.likelihoods.Likelihood`.
 
     old_posterior_power : float or "auto", default="auto"
-        Power, from 0 to 1, of the factor of the old posterior, which matters where inducing inputs
-        are dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost.
-        "auto" means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise,
-        but at least 0.5: with 0 a noise-free series with room for two thirds of the inducing inputs
-        that it needs had errors of 0.3 where 0.02 are left. 0 is the variational algorithm of [1]_.
+        Power, from 0 to 1, of the factor of the old posterior. It matters where inducing inputs are
+        dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost. "auto"
+        means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise, but at
+        least 0.5. With 0 a noise-free series with room for two thirds of the inducing inputs that
+        it needs had errors of 0.3, with 0.5 of 0.02. 0 is the variational algorithm of [1]_.
 
     forget_factor : float or "auto", default=1.0
         Power to which each batch raises the old posterior's information, that about the noise
@@ -65,7 +65,7 @@ class StreamingSGPClassifier(SGPClassifier):
 
     trust_region : float, default=1.0
         Largest change of the natural logarithm of a kernel parameter in one batch. In batches of
-        less than 40 rows the limit is smaller in proportion; where a batch has r times as many rows
+        less than 40 rows the limit is smaller in proportion. Where a batch has r times as many rows
         as were learned from so far, and r is above 1, it is r times as large. The first batch has
         no limit. Later batches of 50 rows or more have none as long as the classes of all rows
         before looked like noise.
@@ -85,11 +85,11 @@ class StreamingSGPClassifier(SGPClassifier):
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
-        its share of all rows before. An array gives the inducing inputs of all batches.
-        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
-        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
-        are learned from the rows with which the stream begins, which are kept until there are five
-        for each number that is learned of the frequencies, and held from then on.
+        its share of all rows before. An array gives the inducing inputs of all batches. "fourier"
+        takes features in their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn
+        from the spectral density of a stationary kernel. Kernel and frequencies are learned from
+        the rows with which the stream begins, and held from then on. These rows are kept until
+        there are five for each number that is learned of the frequencies.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -142,7 +142,7 @@ class StreamingSGPClassifier(SGPClassifier):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 
@@ -251,25 +251,23 @@ class StreamingSGPClassifier(SGPClassifier):
     --------
     SVGPClassifier : A model for rows that can be seen more than once.
 
-    Notes
-    -----
-    This estimator is for batches that come in an order: places that are seen once, classes whose
-    boundary moves (with ``forget_factor`` below 1). On a boundary that rotates it had 0.25 nats a
-    row where :meth:`SVGPClassifier.partial_fit` had 0.58. If each batch is a mixture of all that
-    there is, :meth:`SVGPClassifier.partial_fit` is better and takes one step where this one takes
-    up to ``max_iter`` iterations on each batch: on the electricity prices of elec2 it had 0.47 nats
-    in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
+    Notes ----- This estimator is for batches that come in an order: places that are seen once,
+    classes whose boundary moves (with ``forget_factor`` below 1). On a boundary that rotates it had
+    0.25 nats a row where :meth:`SVGPClassifier.partial_fit` had 0.58. If each batch is a mixture of
+    all that there is, :meth:`SVGPClassifier.partial_fit` is better. It takes one step where this
+    one takes up to ``max_iter`` iterations on each batch. On the electricity prices of elec2 it had
+    0.47 nats in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
 
     ``fit`` makes one pass over the rows in their order, as if they came in batches; with a
     ``forget_factor`` of 1 a table that is sorted by class is taken at random. The first batch of
     ``partial_fit`` decides starting values, so it should have a few hundred rows. Later batches may
     have any size. If the kernel is learned, rows are kept until there are 25 of positive weight,
     and the stream begins anew with each batch until then. With the default kernel up to 512 rows
-    are kept to begin anew each time that they have doubled, unless something fades or is far away:
-    labels of few rows say little, and a kernel that has missed their boundaries would be for ever.
-    A batch of one class updates the posterior and leaves the kernel as it is. Where batches are
-    sorted by class, so that the first one lacks some of ``classes``, and nothing fades, up to 1,024
-    rows of all classes so far are kept to predict from, and the stream begins anew with them each
+    are kept to begin anew each time that they have doubled, unless something fades or is far away.
+    Labels of few rows say little, and a kernel that has missed their boundaries would be for ever.
+    A batch of one class updates the posterior and leaves the kernel as it is. Batches that are
+    sorted by class have a first one that lacks some of ``classes``. If nothing fades, up to 1,024
+    rows of all classes so far are then kept to predict from. The stream begins anew with them each
     time that those of all classes but the commonest have doubled, and where the last class comes.
     ``kernel``, ``kernel_priors``, ``likelihood``, ``optimize_inducing`` and
     ``categorical_features`` must stay as in the first batch.
@@ -279,12 +277,12 @@ class StreamingSGPClassifier(SGPClassifier):
     batch lacks counts as frequent as the geometric mean of the others.
     ``likelihood=Probit(0.0)``, or for several classes ``Softmax(0.0)``, has no prior mean.
 
-    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities, as where the bound of up to 600 rows times classes with which a stream begins
-    gains less than 15 nats on these and ``max_time`` is None: few labels can be explained wherever
-    they lie, so labels that are left out decide it, and `choices_` tells their scores.
-    `decision_function` then has log odds. Later batches outweigh the share. It takes five times the
-    fit.
+    With a default kernel and at most 24 rows, the frequencies of the classes have a share of the
+    probabilities. So they have where a stream begins with up to 600 rows times classes, the bound
+    gains less than 15 nats on them, and ``max_time`` is None. Few labels can be explained wherever
+    they lie. So labels that are left out decide the share, in five times the time of a fit, and
+    `choices_` has their scores. `decision_function` then has log odds. Later batches outweigh the
+    share.
 
     ``docs/theory.md``, sections 10 and 11, has the equations.
 

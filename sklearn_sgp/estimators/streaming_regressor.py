@@ -26,8 +26,8 @@ class StreamingSGPRegressor(SGPRegressor):
 
     Every batch chooses its inducing inputs from the old ones and its rows, learns kernel, noise and
     inducing inputs on the online bound, and updates the posterior. The estimator keeps the
-    posterior, its first rows, and a sample of all, at most four for each inducing input, so that
-    memory and time of a batch do not depend on the number of rows so far.
+    posterior, its first rows, and a sample of all, at most four for each inducing input. So memory
+    and time of a batch do not depend on the number of rows so far.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class StreamingSGPRegressor(SGPRegressor):
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means ``ConstantKernel() * RBF()`` with one length scale for each column, which
         few rows tie together, and straight lines beside it where the first rows speak for them (see
-        Notes); starting values and bounds come from the data, or from the first batch. The kernel
+        Notes). Starting values and bounds come from the data, or from the first batch. The kernel
         refers to normalised targets (see ``normalize_y``) and to inputs in their own units.
 
     kernel_priors : dict, default=None
@@ -79,15 +79,15 @@ class StreamingSGPRegressor(SGPRegressor):
         letter: both 0 are its variational algorithm.
 
     old_posterior_power : float or "auto", default="auto"
-        Power, from 0 to 1, of the factor of the old posterior, which matters where inducing inputs
-        are dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost.
-        "auto" means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise,
-        but at least 0.5: with 0 a noise-free series with room for two thirds of the inducing inputs
-        that it needs had errors of 0.3 where 0.02 are left. 0 is the variational algorithm of [1]_.
+        Power, from 0 to 1, of the factor of the old posterior. It matters where inducing inputs are
+        dropped or moved: above 0 what the new ones cannot tell of an old one counts as lost. "auto"
+        means that of a batch's rows, which is 0 for other likelihoods than Gaussian noise, but at
+        least 0.5. With 0 a noise-free series with room for two thirds of the inducing inputs that
+        it needs had errors of 0.3, with 0.5 of 0.02. 0 is the variational algorithm of [1]_.
 
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
-        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
+        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs. They
         share strength, and a target that is NaN was not observed, in ``log_density``, too. The
         noise must be Gaussian, ``alpha_divergence`` 0, and the first batch must have observations
         of each output. Independent outputs with Gaussian noise may be NaN, too.
@@ -105,7 +105,7 @@ class StreamingSGPRegressor(SGPRegressor):
     trust_region : float, default=1.0
         Largest change of the natural logarithm of a kernel parameter or of the noise variance in
         one batch. The noise variance may rise five times as far. In batches of less than 40 rows
-        both limits are smaller in proportion; where a batch has r times as many rows as were
+        both limits are smaller in proportion. Where a batch has r times as many rows as were
         learned from so far, and r is above 1, they are r times as large. The first batch has no
         limit. Later batches of 50 rows or more have none as long as all rows before looked constant
         or like noise. With Gaussian noise the kernel moves less where a batch is about as far from
@@ -128,11 +128,11 @@ class StreamingSGPRegressor(SGPRegressor):
         those of largest conditional variance, one after another. If it has to drop some for a batch
         that is learned from, it keeps those that the others would predict worst. "kmeans" takes
         centres and "random" takes random ones; an old inducing input then counts as many rows as
-        its share of all rows before. An array gives the inducing inputs of all batches.
-        "fourier" takes features in their place: cosines and sines of ``n_inducing // 2``
-        frequencies, drawn from the spectral density of a stationary kernel. Kernel and frequencies
-        are learned from the rows with which the stream begins, which are kept until there are five
-        for each number that is learned of the frequencies, and held from then on.
+        its share of all rows before. An array gives the inducing inputs of all batches. "fourier"
+        takes features in their place: cosines and sines of ``n_inducing // 2`` frequencies, drawn
+        from the spectral density of a stationary kernel. Kernel and frequencies are learned from
+        the rows with which the stream begins, and held from then on. These rows are kept until
+        there are five for each number that is learned of the frequencies.
 
     optimize_inducing : bool, default=True
         Whether the inducing inputs are learned together with the kernel. Each one is learned with
@@ -184,9 +184,10 @@ class StreamingSGPRegressor(SGPRegressor):
         Whether targets are centred and scaled to unit variance inside the model. Predictions stay
         in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
         column of y, about its median and scaled by quantiles, by scikit-learn's
-        ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
-        or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
-        outliers, a target counts here as at most 148 median absolute deviations from the median.
+        ``PowerTransformer``. "warped" does so by a monotone function that is learned with kernel
+        and noise, or given these if ``optimizer=None``. Of batches, the first decides. With a
+        likelihood for outliers, a target counts here as at most 148 median absolute deviations from
+        the median.
 
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
@@ -207,7 +208,7 @@ class StreamingSGPRegressor(SGPRegressor):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 
@@ -290,13 +291,14 @@ class StreamingSGPRegressor(SGPRegressor):
         Number of rows that were left out, as all their targets are NaN.
 
     band_scale_ : float or ndarray of shape (n_targets,)
-        Factor of the usual predicted deviations: below 1 as far as the rows so far were nearer to
-        their predictions, as what inducing inputs leave out is measured, above 1 as far as rows of
-        later batches were further off. It is 1 where noise is given, differs from row to row or is
-        not Gaussian, and for outputs that are mixed. Where rows of the sample say that bands depend
-        on the place, factors below 1 give way to theirs. What residuals of the sample tell of a
-        place among its rows makes these bands narrower still, and moves the mean; densities and
-        quantiles then know that one row more may be like none before, which deviations do not.
+        Factor of the usual predicted deviations. It is below 1 as far as the rows so far were
+        nearer to their predictions, as what inducing inputs leave out is measured. It is above 1 as
+        far as rows of later batches were further off. It is 1 where noise is given, differs from
+        row to row or is not Gaussian, and for outputs that are mixed. Where rows of the sample say
+        that bands depend on the place, factors below 1 give way to theirs. What residuals of the
+        sample tell of a place among its rows makes these bands narrower still, and moves the mean.
+        Densities and quantiles then know that one row more may be like none before; deviations do
+        not.
 
     n_shifts_ : int
         Number of times that level, noise or function were other than before; of numbers only.
@@ -348,18 +350,18 @@ class StreamingSGPRegressor(SGPRegressor):
     ``fit`` makes one pass over the rows in their order, as if they came in batches. The first batch
     of ``partial_fit`` decides starting values and the scaling of targets, so it should have a few
     hundred rows. Later batches may have any size. If the kernel is learned, rows are kept until
-    there are 25 of positive weight, and the stream begins anew with each batch until then: its
-    bands are guesses so far. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later
-    on (ten tables). With the default kernel and Gaussian noise 512 rows (1,024 of noise) are kept
-    to begin anew each time that they have doubled, unless something fades, has changed or is
-    limited by ``max_time``. Each time with 25 rows or more it asks whether ``ConstantKernel() *
-    Linear()`` beside the kernel raises the bound by 5 nats more than its parameter costs, which
-    ``choices_`` tells: of numbers that are all there, and Gaussian noise. If each batch so far lies
-    beyond those before in one column, as time does, what came next decides between that kernel and
-    a level that wanders: a random walk, a trend that wanders, and a smooth function of the other
-    columns. ``kernel``, ``kernel_priors``,
-    ``likelihood``, ``optimize_inducing``, ``noise_variance``, ``noise_variance_bounds``,
-    ``normalize_y``, ``categorical_features`` and ``n_latent`` must stay as in the first batch.
+    there are 25 of positive weight. Until then the stream begins anew with each batch, and its
+    bands are guesses. With batches of 10 rows, 90 % bands held 81 to 100 % of new rows later on
+    (ten tables). With the default kernel and Gaussian noise 512 rows (1,024 of noise) are kept to
+    begin anew each time that they have doubled, unless something fades, has changed or is limited
+    by ``max_time``. Each time with 25 rows or more it asks whether ``ConstantKernel() * Linear()``
+    beside the kernel raises the bound by 5 nats more than its parameter costs, which ``choices_``
+    tells. That is for numbers that are all there, and Gaussian noise. Each batch so far may lie
+    beyond those before in one column, as time does. What came next then decides between that kernel
+    and a level that wanders: a random walk, a trend that wanders, and a smooth function of the
+    other columns. ``kernel``, ``kernel_priors``, ``likelihood``, ``optimize_inducing``,
+    ``noise_variance``, ``noise_variance_bounds``, ``normalize_y``, ``categorical_features`` and
+    ``n_latent`` must stay as in the first batch.
 
     Centre and scale of the targets, ``y_mean_`` and ``y_scale_``, are those of all rows so far
     (``forget_factor`` included) with Gaussian noise and unless ``normalize_y`` gives them. What was
@@ -370,14 +372,14 @@ class StreamingSGPRegressor(SGPRegressor):
     Rows whose targets are NaN are left out and counted, independent outputs may each have gaps, and
     a batch without rows or targets changes nothing. None is refused.
 
-    Each batch is compared with its predictions before it is learned from. Where these have failed
-    in a way that batches before do not explain, and not for a few outliers only, a warning says
-    whether level, noise or function changed, ``n_shifts_`` counts it, and the stream follows:
-    the level of all that is known moves, the noise variance is another, or the past counts less.
-    A level that moves for good is that of all times, those before the shift included. This is for
-    Gaussian noise, learned kernels, and units that follow the rows.
+    Each batch is compared with its predictions before it is learned from. They may fail in a way
+    that batches before do not explain, and not for a few outliers only. A warning then says whether
+    level, noise or function changed, and ``n_shifts_`` counts it. The stream follows: the level of
+    all that is known moves, the noise variance is another, or the past counts less. A level that
+    moves for good is that of all times, those before the shift included. This is for Gaussian
+    noise, learned kernels, and units that follow the rows.
 
-    Where rows come at random places, a level that moves from batch to batch is followed, too: its
+    Where rows come at random places, a level that moves from batch to batch is followed, too. Its
     steps, a slope and the scatter of single batches are found from what came next. Everything that
     is known moves along, and predictions are those of the next batch, with the variance of its
     level. Nothing is moved where the level stays, where inputs differ from batch to batch, or in
@@ -385,7 +387,7 @@ class StreamingSGPRegressor(SGPRegressor):
 
     With Gaussian noise one broken reading moves the function for good. A row that differs from its
     prediction by more than 10 prior standard deviations gives a warning, once the stream has
-    learned from 50 rows and seen a signal; where warnings are errors, the stream stays as it was.
+    learned from 50 rows and seen a signal. Where warnings are errors, the stream stays as it was.
     With ``likelihood="student_t"`` such rows do no harm, at about three times the time.
 
     References

@@ -23,8 +23,8 @@ class SVGPClassifier(SGPClassifier):
     Two classes have one latent function; more classes have one each. The model summarises these
     functions by their values at ``n_inducing`` inducing inputs, which they share. With default
     settings, L-BFGS learns kernel and inducing inputs on a subset of the rows and then on larger
-    subsets: of two classes, and of fewer than 160 rows, on the variational bound at its optimal
-    posterior, of others on that of regressions of the labels, which have a closed form.
+    subsets. With two classes, or fewer than 160 rows, it follows the variational bound at its
+    optimal posterior, else that of regressions of the labels, which have a closed form.
     Natural-gradient iterations then find the posterior from all rows. No learning rate needs
     tuning.
 
@@ -57,9 +57,9 @@ class SVGPClassifier(SGPClassifier):
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
-        of the whole data set, which may come more than once: each batch, the first as well, moves
-        the posterior by ``natural_step`` towards what its rows say if they stand for all. A row
-        counts as one whatever its weight, and not at all if its weight is zero.
+        of the whole data set, which may come more than once. Each batch, the first as well, then
+        moves the posterior by ``natural_step`` towards what its rows say if they stand for all. A
+        row counts as one whatever its weight, and not at all if its weight is zero.
 
     n_inducing : int, default=256
         Largest number of inducing inputs. Fewer distinct rows give fewer inducing inputs.
@@ -130,7 +130,7 @@ class SVGPClassifier(SGPClassifier):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 
@@ -245,21 +245,20 @@ class SVGPClassifier(SGPClassifier):
     learned by regressions of the labels with known noise [3]_. A pass over the rows serves all
     classes. Then variances of the functions and a temperature, ``likelihood_.temperature``, are
     chosen by labels that are held out until then. They are those of at most 2,048 rows and a fifth
-    of all. With ``kernel=None`` the better of two is taken: length scales of the columns that are
-    learned one by one, and length scales in the proportion of the columns' spreads, which one
-    number tells. Neither depends on the units of the columns. ``objectives_`` has the bounds of the
-    regressions before its last entry.
+    of all. With ``kernel=None`` length scales are learned one by one, and in the proportion of the
+    columns' spreads by one number; the better of both is taken. Neither depends on the units of the
+    columns. ``objectives_`` has the bounds of the regressions before its last entry.
 
-    Where the default kernel explains next to nothing of the labels, or less than neighbours do,
-    probit and logit, and a softmax of fewer rows, are learned once more, from where regressions of
-    up to 320 labels explain most: with short length scales, in proportion or one by one. The better
+    The default kernel may explain next to nothing of the labels, or less than neighbours do. Probit
+    and logit, and a softmax of fewer rows, are then learned once more, from where regressions of up
+    to 320 labels explain most: with short length scales, in proportion or one by one. The better
     bound is kept.
 
-    Of at most 24 rows, with a default kernel, the frequencies of the classes have a share of the
-    probabilities, as where the bound of up to 600 rows times classes gains less than 15 nats on
-    these and ``max_time`` is None: few labels can be explained wherever they lie, so labels that
-    are left out decide it, and `choices_` tells their scores. `decision_function` then has log
-    odds. Later batches outweigh the share. It takes five times the fit.
+    With a default kernel and at most 24 rows, the frequencies of the classes have a share of the
+    probabilities. So they have where the bound of up to 600 rows times classes gains less than 15
+    nats on them and ``max_time`` is None. Few labels can be explained wherever they lie. So labels
+    that are left out decide the share, in five times the time of a fit, and `choices_` has their
+    scores. `decision_function` then has log odds. Later batches outweigh the share.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.

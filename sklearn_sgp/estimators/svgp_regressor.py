@@ -34,10 +34,10 @@ class SVGPRegressor(SGPRegressor):
         Any kernel of :mod:`sklearn.gaussian_process.kernels`, sums, products and powers of them, or
         :class:`~sklearn_sgp.kernels.Columns`. ``WhiteKernel`` terms of the outermost sum are the
         noise. None means one with length scales for each column, whose starting values and bounds
-        come from the data, or from the first batch: the best of ``ConstantKernel()`` times
+        come from the data, or from the first batch. It is the best of ``ConstantKernel()`` times
         ``RBF()``, ``Matern(nu=1.5)``, or ``RBF()`` and a rough part, ``Matern(nu=0.5)``, by their
-        bounds after 20 iterations; the first of these without learning, with "adam" or where
-        ``max_iter`` is 20 or less. The kernel refers to normalised targets and unscaled inputs.
+        bounds after 20 iterations. Without learning, with "adam", or where ``max_iter`` is 20 or
+        less, it is the first of these. The kernel refers to normalised targets and unscaled inputs.
 
     kernel_priors : dict, default=None
         What is expected of parameters of the kernel and the noise: frozen distributions of
@@ -73,14 +73,14 @@ class SVGPRegressor(SGPRegressor):
 
     total_samples : int, default=None
         Only ``partial_fit`` uses it. None means that all rows are new. A number is that of the rows
-        of the whole data set, which may come more than once: each batch, the first as well, moves
-        the posterior by ``natural_step`` towards what its rows say if they stand for all. A row
-        counts as one whatever its weight, and not at all if its weight is zero.
+        of the whole data set, which may come more than once. Each batch, the first as well, then
+        moves the posterior by ``natural_step`` towards what its rows say if they stand for all. A
+        row counts as one whatever its weight, and not at all if its weight is zero.
 
     n_latent : int, default=None
         None means that columns of y are independent outputs. A number is that of latent functions
-        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs: they
-        share strength, and a target that is NaN was not observed, in ``log_density``, too, which is
+        which all outputs mix, ``f = W g`` with W the ``mixing_``, at most as many as outputs. They
+        share strength, and a target that is NaN was not observed, in ``log_density``, too. That is
         joint over a row for Gaussian noise, else summed over its outputs. Likelihoods of noise that
         differs from row to row are not there, nor is "auto": write a row for each target, and its
         output as a category. Later batches then change the posterior only. Where targets are NaN,
@@ -155,9 +155,10 @@ class SVGPRegressor(SGPRegressor):
         Whether targets are centred and scaled to unit variance inside the model. Predictions stay
         in units of y. A tuple gives centre and scale. Before that, "yeo-johnson" transforms each
         column of y, about its median and scaled by quantiles, by scikit-learn's
-        ``PowerTransformer``, "warped" by a monotone function that is learned with kernel and noise,
-        or given these if ``optimizer=None``. Of batches, the first decides. With a likelihood for
-        outliers, a target counts here as at most 148 median absolute deviations from the median.
+        ``PowerTransformer``. "warped" does so by a monotone function that is learned with kernel
+        and noise, or given these if ``optimizer=None``. Of batches, the first decides. With a
+        likelihood for outliers, a target counts here as at most 148 median absolute deviations from
+        the median.
 
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
@@ -178,7 +179,7 @@ class SVGPRegressor(SGPRegressor):
         should have a :class:`~sklearn_sgp.kernels.Categorical` for each of these columns.
 
     missing : {"auto", "error"}, default="auto"
-        What NaN in numeric columns of X is. "auto" takes it for a value that is missing: it becomes
+        What NaN in numeric columns of X is. "auto" takes it for a value that is missing. It becomes
         what the other columns of its row make expected, and the kernel sees where each column that
         lacks values in the first rows does. "error" refuses it.
 

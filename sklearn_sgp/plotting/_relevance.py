@@ -117,8 +117,8 @@ class RelevanceDisplay:
         ``Columns``. A periodic kernel is left out, because its length scale does not belong to a
         distance between inputs.
 
-        Columns of categories have a part of their own, "categories", on the same footing: the bar
-        is that of a column of normally distributed numbers, at a random two of which the function
+        Columns of categories have a part of their own, "categories", on the same footing. The bar
+        is that of a column of normally distributed numbers: at a random two of them the function
         has the same mean correlation as at categories of two random inducing inputs, all else
         equal. Opposed categories count as those that have nothing in common. These bars have no
         units, whatever the scale.

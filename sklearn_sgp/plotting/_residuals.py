@@ -18,8 +18,8 @@ class ResidualDisplay:
     A standardised residual is observation minus mean, divided by the standard deviation that was
     predicted for it. If mean and noise are right, they have mean 0 and, under Gaussian noise, nine
     of ten are between -1.645 and 1.645, wherever one looks. The line is their mean over neighbours
-    along the axis, the band holds nine of ten of these: a line off zero is structure that the mean
-    leaves, a band wider or narrower than the dashed lines is noise that the model does not know.
+    along the axis, the band holds nine of ten of these. A line off zero is structure that the mean
+    leaves. A band wider or narrower than the dashed lines is noise that the model does not know.
 
     Parameters
     ----------
