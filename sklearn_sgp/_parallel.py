@@ -205,7 +205,7 @@ def map_groups(function, argument_lists, n_jobs=None):
         )
 
 
-def begun_ahead(pairs, n_jobs=None):
+def begun_ahead(pairs, n_jobs):
     """Yield pairs of anything and a call without arguments, which threads have begun.
 
     Calls are begun in order, and at most one more than there are threads before its turn: what is

@@ -31,7 +31,7 @@ class RawPart:
         return len(self.X)
 
 
-def checked_part(X, y, weight, labels, n_features, check_y, allows_missing=False):
+def checked_part(X, y, weight, labels, n_features, check_y, allows_missing):
     """Validate one partition as `fit` validates rows in memory; return a `RawPart`.
 
     Parameters

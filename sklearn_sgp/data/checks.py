@@ -100,7 +100,7 @@ def validate_data(*args, **kwargs):
 
 
 @_in_own_words
-def check_sample_weight(sample_weight, X, *, dtype=None):
+def check_sample_weight(sample_weight, X):
     """Validate sample weights: non-negative, and not all zero.
 
     Parameters
@@ -111,15 +111,16 @@ def check_sample_weight(sample_weight, X, *, dtype=None):
     X : array-like of shape (n_samples, n_features)
         Inputs, already validated.
 
-    dtype : dtype, default=None
-        None keeps float32 and float64.
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_samples,), float64
     """
     given = sample_weight
     refuse_iterator("sample_weight", given)
     try:
         if _are_dates(given):
             raise TypeError("dates are no weights")
-        sample_weight = _check_sample_weight(given, X, dtype=dtype, ensure_non_negative=True)
+        sample_weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
     except (TypeError, ValueError, OverflowError) as error:
         _explain_weights(given, error)
         raise
@@ -203,7 +204,7 @@ def refuse_size(name, largest, where=""):
     )
 
 
-def check_spread(X, weight, known=None):
+def check_spread(X, weight, known):
     """Refuse columns of a stream's batch whose slopes, in nats, are not finite.
 
     Slopes are along ``known`` inputs, too, if any.

@@ -170,7 +170,7 @@ def _pieces(X):
         yield np.asarray(X[lo : lo + size], dtype=np.float64)
 
 
-def _column_average(X, weight, origin, power, ends=None, unit=1.0):
+def _column_average(X, weight, origin, power, ends, unit=1.0):
     """Average a power of what is beyond an origin, piece by piece, of numbers within some ends."""
     total, lo = 0.0, 0
     for part in _pieces(X):

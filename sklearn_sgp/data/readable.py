@@ -49,7 +49,7 @@ def refuse_dates(X, apart=(), name="X"):
     )
 
 
-def explain(X, error, apart=()):
+def explain(X, error, apart):
     """Raise what says more than an error of scikit-learn's or numpy's on reading X; or nothing.
 
     Parameters
@@ -86,7 +86,7 @@ _OF_MISSING = (
 _OF_INFINITE = "replace these values by finite ones, or leave these rows out"
 
 
-def refuse_sizes(X, apart=(), names=None):
+def refuse_sizes(X, apart, names):
     """Raise the error of inputs whose squares could overflow, and name their column."""
     sizes = [float(max(X[:, k].max(), -X[:, k].min())) for k in range(X.shape[1])]
     k = int(np.argmax(sizes))  # that of NaN is the first such column

@@ -150,7 +150,7 @@ class Targets(Encoding):
         return cls.fit(extremes, None, normalize_y, moments.ndim)
 
     @classmethod
-    def fit_observed(cls, y, weight, normalize_y, ndim=2):
+    def fit_observed(cls, y, weight, normalize_y, ndim):
         """Centre and scale targets of which some are NaN; parameters as in `fit`."""
         if isinstance(normalize_y, tuple):
             mean, scale = given_scaling(y, normalize_y)

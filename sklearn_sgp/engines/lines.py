@@ -43,7 +43,7 @@ def line_starts(start):
     return [replace(one, alternatives=()) for one in lines]
 
 
-def may_be_lines(rows, value, categorical=()):
+def may_be_lines(rows, value, categorical):
     """Return whether lines explain some rows better than a log density says.
 
     That costs next to nothing, so that tables which are no lines are not slower. As many rows as a

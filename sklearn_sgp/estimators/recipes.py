@@ -186,7 +186,7 @@ def _plain(estimator, anew, pose, share=1.0):
     return [BeginPlain(share), scale, *anew, *pose, learn_in_silence, Learn()]
 
 
-def anytime_regressor(estimator, previous, merges, live_elsewhere=False):
+def anytime_regressor(estimator, previous, merges, live_elsewhere):
     """List what `AnytimeSGPRegressor.fit` does; rows of given blocks are not merged."""
     likelihood = _likelihood_of(estimator, noise_amid_gaps(), live_elsewhere)
     encode = [InitialiseLikelihood(likelihood), ScaleTargets(estimator)]

@@ -17,9 +17,7 @@ from .mixed_outputs import mixes_outputs
 
 def settings_of(estimator):
     """Return what the user chose about learning."""
-    names = (field.name for field in fields(Settings))
-    chosen = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    chosen |= {
+    chosen = _parameters(estimator, _names(Settings)) | {
         "n_jobs": resolved_jobs(estimator.n_jobs),
         "has_noise": hasattr(estimator, "noise_variance"),
     }
@@ -28,12 +26,19 @@ def settings_of(estimator):
 
 def choices_of(estimator):
     """Return what the user chose about kernel, noise and inducing inputs."""
-    names = (field.name for field in fields(Choices))
-    chosen = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    form = estimator._format
-    chosen |= {"n_inducing": int(estimator.n_inducing), "columns": form.columns}
-    chosen["missing"] = form.missing
+    chosen, form = _parameters(estimator, _names(Choices)), estimator._format
+    chosen |= {"n_inducing": int(estimator.n_inducing)}
+    chosen |= {"columns": form.columns, "missing": form.missing}
     return Choices(**chosen, learns=estimator.optimizer is not None, **estimator._default_kernels())
+
+
+def _names(record):
+    return [field.name for field in fields(record)]
+
+
+def _parameters(estimator, names):
+    """Return those of some parameters that an estimator has, by name."""
+    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 
 def inference_of(estimator, likelihood, n_outputs):
@@ -68,8 +73,7 @@ def later_problem(estimator, rows, clock, learns=True):
 
 def fingerprints(estimator):
     """Return fingerprints of the parameters that later batches cannot change."""
-    names = estimator._fixed_after_fit
-    given = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    given = _parameters(estimator, estimator._fixed_after_fit)
     if isinstance(given.get("inducing"), str) and given["inducing"] != "fourier":
         given["inducing"] = "chosen"
     return {name: fingerprint(value) for name, value in given.items()}

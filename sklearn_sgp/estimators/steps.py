@@ -245,7 +245,7 @@ def rows_of(fit):
     return rows_with(fit.X, fit.y, fit.weight, fit.targets, fit.labels, fit.offset)
 
 
-def rows_with(X, y, weight, targets, labels=None, offset=None):
+def rows_with(X, y, weight, targets, labels, offset):
     """Return `Rows` with encoded targets, and the noise that labels have as targets."""
     rows = make_rows(X, y, weight, targets, labels, offset)
     if not isinstance(targets, ClassTargets):

@@ -128,7 +128,7 @@ def checked_weight(estimator, sample_weight, X):
     """Return sample weights; None stays None."""
     if sample_weight is None:
         return None
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight = check_sample_weight(sample_weight, X)
     check_size("sample_weight", weight)
     warn_of_weights(estimator, weight.sum(), np.count_nonzero(weight))
     return weight

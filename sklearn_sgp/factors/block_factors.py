@@ -76,7 +76,7 @@ def naming_block(noise_variance, weight):
         raise SingularBlockError(singular_block(noise_variance, weight)) from error
 
 
-def residual_cholesky(At, K, weight, noise_variance, alpha=1.0):
+def residual_cholesky(At, K, weight, noise_variance, alpha):
     """Factorise R_B, in the place of K: its lower Cholesky factor.
 
     Parameters

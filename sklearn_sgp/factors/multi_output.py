@@ -144,7 +144,7 @@ def _sum_group(group, kept, kernel, Z, L_inv, patterns):
     return total
 
 
-def output_sums_gradient(prior, pieces, patterns, cotangent, *, with_inputs=True):
+def output_sums_gradient(prior, pieces, patterns, cotangent, *, with_inputs):
     """Return the gradient of <cotangent, sums> in the kernel's parameters and in Z, at fixed L.
 
     Parameters are those of `output_sums`, whose blocks the pieces may have kept, and the cotangents

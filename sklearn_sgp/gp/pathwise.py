@@ -9,7 +9,7 @@ import numpy as np
 from .._linalg import product
 from ..kernels._features import prior_features
 
-N_FEATURES = 2048
+_N_FEATURES = 2048  # random ones that stand for the prior
 # Draws that share random frequencies. What these get wrong averages out over the groups alone: of
 # FITC on 900 rows, 4,000 draws, deviations were off by up to 22 % with one set of frequencies for
 # all. Sixteen draws miss their own deviation by 18 % on average. Evaluating the features of a
@@ -17,43 +17,40 @@ N_FEATURES = 2048
 _DRAWS_AT_A_TIME = 16
 
 
-def draw_functions(posterior, n_samples, rng, n_features=N_FEATURES):
-    """Draw latent functions from q: `PathwiseDraws`.
-
-    ``n_features`` random features stand for the prior.
-    """
+def draw_functions(posterior, n_samples, rng):
+    """Draw latent functions from q: `PathwiseDraws`."""
     draws = [
-        _draw(posterior.prior, precision, posterior.v_mean[:, columns], n_samples, rng, n_features)
+        _draw(posterior.prior, precision, posterior.v_mean[:, columns], n_samples, rng)
         for precision, columns in posterior.by_precision
     ]
     return PathwiseDraws(draws)
 
 
 def draw_mixed_functions(posterior, n_samples, rng):
-    """Draw functions of mixed outputs, `MixedDraws`; parameters as in `draw_functions`."""
+    """Draw functions of mixed outputs: `MixedDraws`."""
     m, Q = posterior.v_mean.shape
     v = posterior.drawn(rng.standard_normal((Q * m, n_samples)))
     v = np.ascontiguousarray(posterior.v_mean[:, :, None] + v).reshape(m, -1)
-    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng, N_FEATURES)
+    draw = _draw_with(posterior.prior, v, (Q, n_samples), rng)
     return MixedDraws([draw], posterior.mixing)
 
 
-def _draw(prior, precision, v_mean, n_samples, rng, n_features):
+def _draw(prior, precision, v_mean, n_samples, rng):
     """Draw the outputs that share a `Precision`."""
     m, t = v_mean.shape
     v = np.repeat(v_mean, n_samples, axis=1)
     v += product(precision.L_inv, rng.standard_normal((m, t * n_samples)), trans_a=True)
-    return _draw_with(prior, v, (t, n_samples), rng, n_features)
+    return _draw_with(prior, v, (t, n_samples), rng)
 
 
-def _draw_with(prior, v, shape, rng, n_features):
+def _draw_with(prior, v, shape, rng):
     """Draw the functions whose whitened inducing values are v (m, outputs times draws)."""
     v, parts = v.reshape(len(v), *shape), []  # m is 0 where near rows are all that is known
     update = np.empty_like(v)
     for lo in range(0, shape[1], _DRAWS_AT_A_TIME):
         some = slice(lo, min(lo + _DRAWS_AT_A_TIME, shape[1]))
         own = np.ascontiguousarray(v[:, :, some])
-        features, weights, of_some = _group(prior, _columns(own), rng, n_features)
+        features, weights, of_some = _group(prior, _columns(own), rng)
         update[:, :, some] = of_some.reshape(own.shape)
         parts.append((some, features, weights))
     return _Draw(prior.kernel, prior.Z, parts, _columns(update), shape)
@@ -63,10 +60,10 @@ def _columns(v):
     return v.reshape(len(v), v.shape[1] * v.shape[2])
 
 
-def _group(prior, v, rng, n_features):
+def _group(prior, v, rng):
     """Draw functions that share frequencies; return features, weights and update at Z."""
-    features = prior_features(prior.kernel, n_features, rng)
-    at_Z = features(prior.Z)  # (m, n_features)
+    features = prior_features(prior.kernel, _N_FEATURES, rng)
+    at_Z = features(prior.Z)  # (m, number of features)
     weights = rng.standard_normal((at_Z.shape[1], v.shape[1]))
     # u of the prior draw, with the jitter as its noise
     u = at_Z @ weights + np.sqrt(prior.delta) * rng.standard_normal(v.shape)

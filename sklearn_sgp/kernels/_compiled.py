@@ -53,11 +53,15 @@ class KernelExpression:
         theta[is_log] = np.log(theta[is_log])
         return theta
 
+    @property
+    def leaves(self):
+        """An iterator of the leaves and the columns that each of them sees."""
+        return leaves(self.node, np.arange(self.n_features))
+
     @cached_property
     def held_columns(self):
         """Columns in which inducing inputs stay where they are, such as those of categories."""
-        parts = leaves(self.node, np.arange(self.n_features))
-        held = [columns for leaf, columns in parts if leaf.holds_inputs]
+        held = [columns for leaf, columns in self.leaves if leaf.holds_inputs]
         return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *held]))
 
     @property
@@ -68,8 +72,7 @@ class KernelExpression:
     @cached_property
     def has_kink(self):
         """True if covariances fall from distance zero on with a slope, as those of Matern-1/2."""
-        parts = leaves(self.node, np.arange(self.n_features))
-        return any(leaf.has_kink for leaf, _ in parts)
+        return any(leaf.has_kink for leaf, _ in self.leaves)
 
     @property
     def summands(self):

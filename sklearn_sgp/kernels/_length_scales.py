@@ -8,7 +8,7 @@ from ._compile import compile_kernel
 from ._white_noise import split_noise
 from .categories._node import category_leaves
 from .categories._units import units_of
-from .nodes import Constant, Directions, Lines, Opaque, Product, Selection, Sum, leaves
+from .nodes import Constant, Directions, Lines, Opaque, Product, Selection, Sum
 
 _LARGEST_NEARNESS_SCALE = 100.0  # in standard deviations of a column
 
@@ -21,7 +21,7 @@ def input_scales(kernel, fallback):
     """
     shortest = np.full(len(fallback), np.inf)
     unseen = np.full(len(fallback), _LARGEST_NEARNESS_SCALE)
-    for leaf, columns in _leaves(kernel.expression):
+    for leaf, columns in kernel.expression.leaves:
         unseen[columns] = 1.0
         if leaf.length_scale is not None:
             scales = kernel.values[leaf.length_scale]
@@ -48,13 +48,13 @@ def with_shorter_scales(expression, theta, share):
 
 def has_lines(expression):
     """Return whether a part of the kernel is straight lines with length scales."""
-    return any(isinstance(leaf, Lines) for leaf, _ in _leaves(expression))
+    return any(isinstance(leaf, Lines) for leaf, _ in expression.leaves)
 
 
 def scale_mask(expression):
     """Return a mask of the length scales among the free log parameters, (n_theta,)."""
     is_scale = np.zeros(len(expression.values), dtype=bool)
-    for leaf, _ in _leaves(expression):
+    for leaf, _ in expression.leaves:
         for one in _behind_directions(leaf):
             if one.length_scale is not None:
                 is_scale[one.length_scale] = True
@@ -71,7 +71,7 @@ def _behind_directions(leaf):
 def scale_places(expression):
     """Return the places of each leaf's free length scales among the free log parameters."""
     places = []
-    for leaf, _ in _leaves(expression):
+    for leaf, _ in expression.leaves:
         if leaf.length_scale is not None:
             is_scale = np.zeros(len(expression.values), dtype=bool)
             is_scale[leaf.length_scale] = True
@@ -84,7 +84,7 @@ def n_scales_of(expression, which):
 
     ``which`` are the columns.
     """
-    measured = [columns for leaf, columns in _leaves(expression) if leaf.length_scale is not None]
+    measured = [columns for leaf, columns in expression.leaves if leaf.length_scale is not None]
     return sum(
         int(which[columns].sum())
         for place, columns in zip(scale_places(expression), measured, strict=True)
@@ -101,7 +101,7 @@ def scales_by_column(expression):
         Places among the free log parameters. None where some part of the kernel depends on numbers
         in another way, or has other length scales.
     """
-    measured = [(leaf, columns) for leaf, columns in _leaves(expression) if not leaf.holds_inputs]
+    measured = [(leaf, columns) for leaf, columns in expression.leaves if not leaf.holds_inputs]
     measured = [(leaf, columns) for leaf, columns in measured if not isinstance(leaf, Constant)]
     if any(leaf.length_scale is None for leaf, _ in measured):
         return None
@@ -140,7 +140,7 @@ def units_of_theta(expression, spread):
     ``spread``, (d,), is positive.
     """
     units = np.ones(len(expression.values))
-    for leaf, columns in _leaves(expression):
+    for leaf, columns in expression.leaves:
         _set_units(leaf, expression.values, spread[columns], units)
     return units[expression.free] if np.any(units[expression.free] != 1.0) else 1.0
 
@@ -219,7 +219,7 @@ def length_scales(kernel, n_features):
     """
     expression = compile_kernel(split_noise(kernel)[0], np.zeros(n_features))
     parts = []
-    for leaf, columns in _leaves(expression):
+    for leaf, columns in expression.leaves:
         if leaf.length_scale is not None:
             values = expression.values[leaf.length_scale]
             parts.append(LengthScales(leaf.kernel_name, columns, values))
@@ -246,8 +246,3 @@ def _of_directions(leaf, values):
     metrics = leaf.metrics(values) if isinstance(leaf, Directions) else []
     with np.errstate(divide="ignore"):
         return [(one, 1.0 / np.linalg.norm(weights, axis=0)) for one, weights in metrics]
-
-
-def _leaves(expression):
-    """Return the leaves of a compiled kernel and the columns that each of them sees."""
-    return leaves(expression.node, np.arange(expression.n_features))

@@ -5,7 +5,6 @@ import numpy as np
 from ._length_scales import scale_places
 from ._white_noise import free_parameters, split_noise
 from .categories._node import category_slots
-from .nodes import leaves
 
 
 def named_places(kernel, expression, n_columns):
@@ -42,8 +41,7 @@ def named_places(kernel, expression, n_columns):
 
 def _scales_behind(expression, n_columns):
     """Return the places of length scales of columns behind the first ones alone."""
-    parts = leaves(expression.node, np.arange(expression.n_features))
-    measured = [columns for leaf, columns in parts if leaf.length_scale is not None]
+    measured = [columns for leaf, columns in expression.leaves if leaf.length_scale is not None]
     found = [np.empty(0, dtype=np.intp)]
     for place, columns in zip(scale_places(expression), measured, strict=True):
         behind = columns >= n_columns

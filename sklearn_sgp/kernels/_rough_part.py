@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .nodes import leaves
-
 _NONE_LEFT = 1e-30  # a share of a term's variance that is none beside the others
 _LEAST_CORRELATION = 1e-300  # smaller ones underflow
 
@@ -32,7 +30,7 @@ class Term:
     def all_of(cls, expression):
         """Return those of a compiled kernel whose parameters are free, rough ones first."""
         place, free, terms = np.cumsum(expression.free) - 1, expression.free, []
-        for leaf, _ in leaves(expression.node, np.arange(expression.n_features)):
+        for leaf, _ in expression.leaves:
             if leaf.length_scale is None or len(leaf.amplitudes) != 1:
                 continue
             (constant,), scales = leaf.amplitudes, leaf.length_scale

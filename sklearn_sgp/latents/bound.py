@@ -64,7 +64,7 @@ class GroupTerms(NamedTuple):
     gram: np.ndarray  # (m, m): of A, times A^T
 
 
-def group_terms(group, sums, counts, squares, L_inv, given=None):
+def group_terms(group, sums, counts, squares, L_inv, given):
     """Compute the terms of a group, with q(v) given or at its optimum.
 
     Parameters

@@ -79,7 +79,7 @@ class LatentGradient(NamedTuple):
     variance: np.ndarray
 
 
-def latent_sums_gradient(expectations, q, table, cotangents, n_jobs=None):
+def latent_sums_gradient(expectations, q, table, cotangents, n_jobs):
     """Carry cotangents of `LatentSums` back to parameters and q(x)."""
     bounds = group_bounds(len(table), chunk_of(len(expectations.Z)))
     tasks = [(expectations, q[lo:hi], table.select(slice(lo, hi)), cotangents) for lo, hi in bounds]

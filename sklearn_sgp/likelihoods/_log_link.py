@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._integrated import Integrated
+from ._own_parameter import log_mean_exp
 from ._poisson import LARGEST_LOG_RATE, LARGEST_LOG_VARIANCE, SMALLEST_LOG_RATE, rate_covariance
 
 
@@ -12,10 +13,7 @@ class LogLink(Integrated):
     A subclass has ``_of_mean`` and ``_of_square``, the factors of mean and square in the variance.
     """
 
-    @staticmethod
-    def _mean_of(known, weight):
-        most = known.max()
-        return most + np.log(np.average(np.exp(known - most), weights=weight))
+    _mean_of = staticmethod(log_mean_exp)
 
     def _log_rate(self, mean, variance):
         return np.clip(mean + 0.5 * variance, SMALLEST_LOG_RATE, LARGEST_LOG_RATE)

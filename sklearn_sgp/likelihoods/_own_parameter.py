@@ -136,6 +136,12 @@ class OwnParameter:
         return result
 
 
+def log_mean_exp(values, weight):
+    """Return the logarithm of the mean of exponentials."""
+    most = values.max()
+    return most + np.log(np.average(np.exp(values - most), weights=weight))
+
+
 def is_numbers(value, n_outputs, least):
     """Return True for a finite number above the least, or one for each output."""
     try:

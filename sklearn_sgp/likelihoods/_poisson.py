@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaincc, gammaln, ndtr, ndtri, wrightomega
 
 from ._base import ExpectedLogDensity, Likelihood
-from ._own_parameter import RegressionOffset
+from ._own_parameter import RegressionOffset, log_mean_exp
 from ._quadrature import gaussian_expectations
 
 _N_NODES = 160
@@ -61,10 +61,7 @@ class Poisson(RegressionOffset, Likelihood):
         # half a count keeps the logarithm finite if all counts are zero
         return np.log((mean * total + 0.5) / total)
 
-    @staticmethod
-    def _mean_of(known, weight):
-        most = known.max()
-        return most + np.log(np.average(np.exp(known - most), weights=weight))
+    _mean_of = staticmethod(log_mean_exp)
 
     def expected_log_density(self, y, mean, variance, noise_variance=None):
         """Return E[log Poisson(y; exp f)] for f ~ N(mean, variance), in closed form."""

@@ -19,7 +19,14 @@ from ..factors.gradients import GradientSums
 from ..factors.passes import Pieces
 from ..gp.posterior import Posterior
 from .mixed_site_passes import MixedFunctions
-from .site_passes import INDEPENDENT
+from .site_passes import (
+    INDEPENDENT,
+    equal_sites_group,
+    gradient_at_group,
+    gradient_group,
+    information_group,
+    pass_group,
+)
 
 _MAX_INNER = 30
 # Precisions of pseudo-sites to start from where sites cannot be held at the q(u) that was given.
@@ -101,8 +108,8 @@ class SiteProblem:
 
     def from_sites(self, lambda_1, lambda_2):
         """Return the q(u) that weighted sites (n, C) make."""
-        information_group, slices = self.functions.information_group, (lambda_1, lambda_2)
-        parts = self.pieces.map(information_group, self.prior, slices=slices)
+        slices = lambda_1, lambda_2
+        parts = self.pieces.map(information_group, self.functions, self.prior, slices=slices)
         return self.functions.posterior(self.prior, parts)
 
     def site_pass(self, q):
@@ -111,8 +118,8 @@ class SiteProblem:
             self.functions.fill_caches(q, "L_inv", self.pieces.n_jobs)
         except NotPositiveDefiniteError as error:
             raise self.unbounded(_NO_FACTOR) from error
-        in_memory, pass_group = self.pieces.in_memory, self.functions.pass_group
-        parts = self.pieces.map(pass_group, q, self.likelihood, self.noise_variance, in_memory)
+        in_memory, model = self.pieces.in_memory, (self.likelihood, self.noise_variance)
+        parts = self.pieces.map(pass_group, self.functions, q, *model, in_memory)
         arrays = [None] * 4
         if in_memory:
             each = zip(*(part[3] for part in parts), strict=True)
@@ -226,9 +233,8 @@ class SiteProblem:
 
     def _narrow(self, precision, q, base):
         """Return q(u) with the mean of the prior, or of the base, and less variance at the rows."""
-        functions = self.functions
-        parts = self.pieces.map(functions.equal_sites_group, self.prior, q.h.shape[1], precision)
-        q = functions.posterior(self.prior, parts)
+        parts = self.pieces.map(equal_sites_group, self.functions, q, precision)
+        q = self.functions.posterior(self.prior, parts)
         return q if base is None else q.joined(base)
 
     def _step(self, q, sites, base):
@@ -245,10 +251,10 @@ class SiteProblem:
         functions.fill_caches(q, "covariance_change", self.pieces.n_jobs)
         if self.pieces.in_memory:
             slices = sites.g, sites.gamma
-            parts = self.pieces.map(functions.gradient_group, q, with_inputs, slices=slices)
+            parts = self.pieces.map(gradient_group, functions, q, with_inputs, slices=slices)
         else:
             model = self.likelihood, self.noise_variance
-            parts = self.pieces.map(functions.gradient_at_group, q, with_inputs, *model)
+            parts = self.pieces.map(gradient_at_group, functions, q, with_inputs, *model)
         sums = GradientSums.total(parts)
         sums.log_noise = sites.log_noise
         if np.ndim(sites.theta):

@@ -84,7 +84,7 @@ def minibatch_bound(q, likelihood, noise_variance, rows, scale, *, with_inputs=T
     return MinibatchTerms(value, gradient, type(q).from_information(q.prior, G, target_h))
 
 
-def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs=True, n_jobs=None):
+def minibatch_of_outputs(q, noise_variance, rows, scale, *, with_inputs, n_jobs):
     """Estimate it for Gaussian noise with a variance for each output, from sums that all share.
 
     With q(v_t) = N(m_t, S_t) the expected squared errors of output t sum to

@@ -22,7 +22,7 @@ class MixedOutputs(InducingPoints):
         weights = (self.posterior.mixing**2).sum(axis=1)
         return self.posterior.prior.kernel.diag(X)[:, None] * weights
 
-    def across_outputs(self, inputs, n_jobs=None):
+    def across_outputs(self, inputs, n_jobs):
         """Return means (n, t) and covariances between the outputs of each row, (n, t, t)."""
         return in_chunks(self.posterior.moments, inputs.X, n_jobs)
 

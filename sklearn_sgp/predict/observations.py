@@ -327,7 +327,7 @@ class Observations(AveragesUnforeseen):
 
     # ---- Draws
 
-    def joint_draws(self, inputs, n_samples, rng, include_noise=True):
+    def joint_draws(self, inputs, n_samples, rng, include_noise):
         """Draw observations, or the function, jointly, (n, n_samples) or (n, t, n_samples)."""
         draws = self._joint_draws(inputs, n_samples, rng, include_noise)
         return self.targets.samples_in_units(draws)
@@ -347,7 +347,7 @@ class Observations(AveragesUnforeseen):
         is_done = likelihood.conjugate or not include_noise
         return draws if is_done else likelihood.draw(draws, noise, rng)
 
-    def pathwise_draws(self, inputs, n_samples, rng, include_noise=True):
+    def pathwise_draws(self, inputs, n_samples, rng, include_noise):
         """Draw from functions that are drawn, as `joint_draws`."""
         functions = self.predictor.functions(n_samples, rng)
         draws = in_chunks(functions, inputs.X, self.n_jobs)

@@ -10,7 +10,7 @@ from .near_rows import CACHE_BYTES, LocalConditional, NearRows
 from .rescaled import Rescaled
 
 
-def told_moments(told_mean, predictor, inputs, n_jobs=None):
+def told_moments(told_mean, predictor, inputs, n_jobs):
     """Return means and variances of a predictor, and the parts of a `CombinedMean`."""
     found = moments_and_mean(predictor, told_mean.reference.predictor, inputs, n_jobs)
     if found is None:

@@ -1,6 +1,6 @@
 """Residuals of a few rows of a stream, predicted at places among them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..data.inputs import Inputs
 from ..gp.pathwise import MovedDraws
 from ..kernels._functionals import SlopeKernel
 from .observations import UnlikeRows
-from .vouched_bands import ByPlace, NoiseByPlace, ObservationsByPlace, correlations, powers
+from .vouched_bands import ByPlace, ObservationsByPlace, correlations, powers
 
 # A place counts in full as among the rows where those at one of its sides have this share of what
 # those at the other have. With a fifth and a twentieth four made series (bursts, a chirp) end with
@@ -181,10 +181,9 @@ def with_residuals(model, near, usual):
     inner = model.predictor
     own = inner.scale if isinstance(inner, ByPlace) else SameEverywhere(inner)
     scale = ResidualScale(own, near)
-    parts = {part.name: getattr(model, part.name) for part in fields(model)}
-    parts |= {"predictor": Corrected(own.predictor, scale), "row_noise": NoiseByPlace(scale)}
     unlike = UnlikeRows(1.0 / (len(near.X) + 2.0), _UNLIKE * usual)
-    return ObservationsByPlace(**parts | {"unlike_rows": unlike})
+    predictor = Corrected(own.predictor, scale)
+    return ObservationsByPlace.around(model, predictor, unlike_rows=unlike)
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,7 @@ def with_vouched_bands(model, share, usual, beyond, near=None):
     if near is not None:
         model = with_vouched_bands(model, np.maximum(share, 1.0), usual, beyond)
         scale = PlaceScale(model.predictor, model.noise_variance, near, share, usual)
-        parts = {part.name: getattr(model, part.name) for part in fields(model)}
-        parts |= {"predictor": ByPlace(model.predictor, scale), "row_noise": NoiseByPlace(scale)}
-        return ObservationsByPlace(**parts)
+        return ObservationsByPlace.around(model, ByPlace(model.predictor, scale))
     if np.all(share == 1.0) and np.all(beyond == 1.0):
         return model
     of_functions = np.maximum(usual - model.noise_variance, 0.0)
@@ -233,6 +231,12 @@ class ByPlace(Rescaled):
 
 class ObservationsByPlace(Observations):
     """Observations whose noise has the factor of a `ByPlace`."""
+
+    @classmethod
+    def around(cls, model, predictor, **changes):
+        """Return the `Observations` of a model with a `ByPlace` for its predictor."""
+        parts = {part.name: getattr(model, part.name) for part in fields(model)} | changes
+        return cls(**parts | {"predictor": predictor, "row_noise": NoiseByPlace(predictor.scale)})
 
     def _observed(self, inputs):
         if not isinstance(self.predictor, ByPlace):  # but an average of it

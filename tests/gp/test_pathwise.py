@@ -39,9 +39,14 @@ def _points(case):
     return np.vstack([case.Z[:2], case.X[:3], [[9.0, 9.0]]])
 
 
-def _draws(case, H, h, points, n_draws=N_DRAWS, **options):
-    rng = np.random.RandomState(0)
-    return draw_functions(case.posterior(H, h), n_draws, rng, **options)(points)
+def _draws(case, H, h, points, n_draws=N_DRAWS):
+    return draw_functions(case.posterior(H, h), n_draws, np.random.RandomState(0))(points)
+
+
+@pytest.fixture
+def few_features(monkeypatch):
+    """Random features that are not what a test is about."""
+    monkeypatch.setattr(pathwise, "_N_FEATURES", 64)
 
 
 def _expected(case, H, h, points):
@@ -79,23 +84,25 @@ def test_random_features_come_close(kernel):
     """With random features only the prior part is approximate, so draws are nearly as exact."""
     case = make_case(kernel)
     points, (H, h) = _points(case), random_information(5, 2)
-    draws = _draws(case, H, h, points, 5_000, n_features=1024)
+    draws = _draws(case, H, h, points, 5_000)
     _assert_moments(draws, *_expected(case, H, h, points), slack=0.1)
 
 
+@pytest.mark.usefixtures("few_features")
 def test_draws_at_certain_inducing_values():
     """Where the data leave nothing open about u, every draw goes through its mean at Z."""
     case = make_case(delta=1e-9)
     H, h = 1e8 * np.eye(5), 1e8 * np.ones((5, 1))
-    draws = _draws(case, H, h, case.Z, n_features=64)
+    draws = _draws(case, H, h, case.Z)
     mean = np.linalg.cholesky(case.matrices()[0]).sum(axis=1)
     assert_allclose(draws[:, 0], np.repeat(mean[:, None], N_DRAWS, axis=1), atol=2e-3)
 
 
+@pytest.mark.usefixtures("few_features")
 def test_outputs_and_draws_are_independent():
     """Outputs share a covariance but no randomness, and neither do successive draws."""
     case = make_case()
-    draws = _draws(case, *random_information(5, 2), _points(case), n_features=64)
+    draws = _draws(case, *random_information(5, 2), _points(case))
     first, second = draws[:, 0], draws[:, 1]
     limit = ERRORS / np.sqrt(N_DRAWS)
     for one, other in zip(first, second, strict=True):
@@ -103,11 +110,12 @@ def test_outputs_and_draws_are_independent():
         assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < limit
 
 
+@pytest.mark.usefixtures("few_features")
 def test_a_draw_is_one_function():
     """Evaluated together, apart, again or after pickling, a draw has the same values."""
     case = make_case("columns")
     posterior, points = case.posterior(*random_information(5, 2)), _points(case)
-    paths = draw_functions(posterior, 3, np.random.RandomState(0), n_features=128)
+    paths = draw_functions(posterior, 3, np.random.RandomState(0))
     values = paths(points)
     assert values.shape == (len(points), 2, 3)
     assert_array_equal(paths(points), values)
@@ -116,13 +124,13 @@ def test_a_draw_is_one_function():
     assert_allclose(apart, values, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("few_features")
 def test_the_seed_decides():
     """The same seed draws the same functions, another one others."""
     case = make_case()
     posterior = case.posterior(*random_information(5, 1))
     one, same, other = (
-        draw_functions(posterior, 2, np.random.RandomState(seed), n_features=64)(case.X)
-        for seed in (0, 0, 1)
+        draw_functions(posterior, 2, np.random.RandomState(seed))(case.X) for seed in (0, 0, 1)
     )
     assert_array_equal(one, same)
     assert np.abs(one - other).min() > 0.0
@@ -132,7 +140,7 @@ def test_outputs_with_precisions_of_their_own():
     """Where each output has an H of its own, its draws have the moments of its own q."""
     case = make_case()
     points, (H, h) = _points(case), random_informations(5, 2)
-    draws = _draws(case, H, h, points, 5_000, n_features=1024)
+    draws = _draws(case, H, h, points, 5_000)
     for c in range(2):
         mean, covariance = _expected(case, H[c], h[:, c : c + 1], points)
         _assert_moments(draws[:, c : c + 1], mean, covariance, slack=0.1)

@@ -73,7 +73,7 @@ class _Run(NamedTuple):
     interrupted: bool = False
 
 
-def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more=0.0):
+def keep_time_for_all_blocks(problem, plan, parameters, blocks, budget, more):
     """Measure what the finish takes and reserve it, ``more`` seconds besides."""
     if not budget.is_limited:
         return

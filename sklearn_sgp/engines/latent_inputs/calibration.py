@@ -38,7 +38,7 @@ _FILLING_PASSES = 100
 _INTERVAL = 0.9
 
 
-def calibration_factors(parameters, q, table, model, space, settings, rng, seconds=np.inf):
+def calibration_factors(parameters, q, table, model, space, settings, rng, seconds):
     """Find factors of the noise and of the other variance of filled-in values.
 
     Parameters

@@ -51,7 +51,7 @@ def choose_candidates(q, rng):
     return q[np.sort(random_index(len(q.mean), _CANDIDATES, rng))]
 
 
-def final_posteriors(parameters, q, table, settings, rng, seconds=np.inf):
+def final_posteriors(parameters, q, table, settings, rng, seconds):
     """Find q(u) and q(x) of all rows in turn, until neither gains; the last is q(x).
 
     Rows may start from one another at the end, as new ones do. Besides q(x) the memory does not

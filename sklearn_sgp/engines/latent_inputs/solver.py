@@ -219,7 +219,7 @@ def _rounds(problem, start, table, seconds, holds_noise):
     return parameters, value, n_iter
 
 
-def _with_rows_alone(parameters, table, settings, seconds, candidates=None):
+def _with_rows_alone(parameters, table, settings, seconds, candidates):
     """Move q(x) of each row alone for a few iterations, from the best of starts."""
     q = inputs_of(parameters)
     model = optimal_model(parameters, q, table, settings)

@@ -68,8 +68,11 @@ class CategoricalNode(Leaf):
 
 def category_leaves(expression):
     """Return the leaves over categories of a compiled kernel, and the column each of them sees."""
-    every = leaves(expression.node, np.arange(expression.n_features))
-    return [(leaf, int(columns[0])) for leaf, columns in every if isinstance(leaf, CategoricalNode)]
+    return [
+        (leaf, int(columns[0]))
+        for leaf, columns in expression.leaves
+        if isinstance(leaf, CategoricalNode)
+    ]
 
 
 def category_slots(expression):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..nodes import Constant, Directions, Selection, Sum, leaves
+from ..nodes import Constant, Directions, Selection, Sum
 from ._covariance import LARGEST_COUNT, codes_of
 from ._node import CategoricalNode, category_leaves
 
@@ -112,7 +112,7 @@ def _directions_of(kernel):
     """
     d = kernel.expression.n_features
     rows, is_seen = [np.empty((0, d))], np.zeros(d, dtype=bool)
-    for leaf, columns in leaves(kernel.expression.node, np.arange(d)):
+    for leaf, columns in kernel.expression.leaves:
         metrics = leaf.metrics(kernel.values) if isinstance(leaf, Directions) else []
         for _, weights in metrics:
             rows.append(np.zeros((len(weights), d)))
