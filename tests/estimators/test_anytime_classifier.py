@@ -286,7 +286,6 @@ def test_values_of_alpha_are_compared_on_the_same_groups(monkeypatch):
         (partial(AnytimeSGPClassifier, alpha_epsilon=0.01), "balanced"),
         (SVGPClassifier, "balanced"),
         slow(AnytimeSGPClassifier, "balanced"),
-        slow(AnytimeSGPClassifier, {0: 1.0, 1: 3.0, 2: 1.0}),
         slow(SVGPClassifier, {0: 1.0, 1: 3.0, 2: 1.0}),
     ],
 )

@@ -137,7 +137,7 @@ def test_a_second_fit_with_sites_goes_on_from_regressions(n_classes, seed):
 @FAST
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_classes_are_found_as_the_exact_process_finds_them(seed, n_classes):
     """Functions of classes are as accurate as the exact process of each class, to 0.03."""
     X, y = checkered(2300, n_classes, 3000 + seed)

@@ -1,7 +1,7 @@
 """scikit-learn's own checks, on every configuration that takes another path."""
 
 import pytest
-from input_checks import of_numbers, with_repetitions_slow
+from input_checks import of_numbers, without_repetitions
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -98,7 +98,7 @@ MORE_CHECKS = [
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # of ten rows that is no surprise
 # nor that RBF(1) relates none of fifty rows of ten columns in which every label is drawn at random
 @pytest.mark.filterwarnings("ignore:The learned kernel relates hardly any row")
-@with_repetitions_slow(parametrize_with_checks(ESTIMATORS))
+@without_repetitions(parametrize_with_checks(ESTIMATORS))
 def test_sklearn_contract(estimator, check):
     """Every check that scikit-learn asks of every estimator holds."""
     check(estimator)
