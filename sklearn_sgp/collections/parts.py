@@ -10,6 +10,7 @@ from ..data.columns_apart import as_labels, check_labels
 from ..data.label_checks import check_classes_of
 from ..data.missing import NO_MISSING
 from ..data.rows import drop_zero_weight, make_rows
+from ..data.running_moments import joined_moments
 from ..data.scaling import unit_of, usable_scale
 from ..data.targets import target_columns
 
@@ -142,20 +143,10 @@ class Moments(NamedTuple):
         return usable_scale(self.squares / self.weight, self.unit, self.largest)
 
     def joined(self, other):
-        """Add the sums of other rows (Chan, Golub and LeVeque 1983)."""
-        weight = self.weight + other.weight
-        change, share = other.mean - self.mean, other.weight / weight
-        unit = np.maximum(self.unit, other.unit)
-        squares = sum(each.squares * (each.unit / unit) ** 2 for each in (self, other))
-        return Moments(
-            self.count + other.count,
-            weight,
-            self.mean + share * change,
-            squares + self.weight * share * (change / unit) ** 2,
-            np.maximum(self.largest, other.largest),
-            self.ndim,
-            unit,
-        )
+        """Add the sums of other rows."""
+        *sums, unit = joined_moments(self, other)
+        largest = np.maximum(self.largest, other.largest)
+        return Moments(self.count + other.count, *sums, largest, self.ndim, unit)
 
 
 class LabelCounts(NamedTuple):

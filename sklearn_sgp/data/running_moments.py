@@ -8,6 +8,19 @@ from .rows import each_weight
 from .scaling import unit_of, usable_scale
 
 
+def joined_moments(one, other):
+    """Return weight, mean, squares and unit of targets of both (Chan, Golub and LeVeque 1983).
+
+    ``squares`` are sums about the mean, in units.
+    """
+    total = one.weight + other.weight
+    share = other.weight / np.where(total > 0.0, total, 1.0)
+    apart, unit = other.mean - one.mean, np.maximum(one.unit, other.unit)
+    squares = sum(each.squares * (each.unit / unit) ** 2 for each in (one, other))
+    squares = squares + one.weight * share * (apart / unit) ** 2
+    return total, one.mean + share * apart, squares, unit
+
+
 @dataclass(frozen=True)
 class RunningMoments:
     """Weighted moments of all targets so far, of each output; targets that are NaN do not count.
@@ -52,12 +65,8 @@ class RunningMoments:
 
     def joined(self, other):
         """Add the targets of both."""
-        total = self.weight + other.weight
-        share = other.weight / np.where(total > 0.0, total, 1.0)
-        apart, unit = other.mean - self.mean, np.maximum(self.unit, other.unit)
-        squares = sum(each.squares * (each.unit / unit) ** 2 for each in (self, other))
-        squares = squares + self.weight * share * (apart / unit) ** 2
-        mean = np.where(self.weight > 0.0, self.mean + share * apart, other.mean)
+        total, mean, squares, unit = joined_moments(self, other)
+        mean = np.where(self.weight > 0.0, mean, other.mean)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return RunningMoments(total, mean, squares, low, high, unit)
 

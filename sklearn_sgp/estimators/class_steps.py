@@ -142,9 +142,8 @@ def calibrate_sites(fit):
     """
     problem, fitted = fit.problem, fit.fitted
     has_one = has_one_function(fitted.start.likelihood) and problem.rows.offset is None
-    is_whole = fitted.n_used is None and not (problem.trace.stopped or fitted.interrupted)
     in_time = problem.trace.clock.max_time == np.inf
-    if not (problem.learns and has_one and is_whole and in_time):
+    if not (problem.learns and has_one and fit.is_whole and in_time):
         return fit
     return replace(fit, fitted=with_temperature(problem, fitted))
 
@@ -194,10 +193,9 @@ def _held_at(problem, parameters):
 
 def _may_have_sites(fit):
     """Return whether there is a choice: none amid a fit, which has a trace of its own."""
-    problem, fitted = fit.problem, fit.fitted
-    is_whole = fitted.n_used is None and not (problem.trace.stopped or fitted.interrupted)
+    problem = fit.problem
     return (
-        is_whole
+        fit.is_whole
         and problem.trace is fit.trace
         and 1 < len(np.unique(fit.y.argmax(axis=1))) == len(fit.targets.classes)
         and problem.trace.clock.max_time == np.inf

@@ -162,10 +162,10 @@ def _has_bound_that_tells(fit, of_class):
 
 def _is_learned_by_default(fit):
     """Return whether a fit, no part of another, has learned a default kernel to the end."""
-    problem, fitted = fit.problem, fit.fitted
+    problem = fit.problem
     if fit.y is None or fit.offset is not None or problem.trace is not fit.trace:
         return False
-    ended = problem.trace.stopped or fitted.interrupted or problem.trace.clock.left() <= 0.0
+    ended = fit.has_ended or problem.trace.clock.left() <= 0.0
     by_default = "theta" in problem.start.left_open and problem.settings.optimizer is not None
     return by_default and not ended
 

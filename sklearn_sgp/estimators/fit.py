@@ -62,6 +62,16 @@ class Fit:
     is_batch: bool = False
     plain: object = None
 
+    @property
+    def has_ended(self):
+        """True where Ctrl-C or a callback has ended what was learned."""
+        return self.problem.trace.stopped or self.fitted.interrupted
+
+    @property
+    def is_whole(self):
+        """True where it was learned to its end, and rests on all rows."""
+        return self.fitted.n_used is None and not self.has_ended
+
     @classmethod
     def of(cls, inputs, y, weight, is_batch=False):
         """Begin with checked rows; ``inputs`` are `data.inputs.Inputs`."""

@@ -54,8 +54,7 @@ class VouchForMean:
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
-        is_whole = fitted.n_used is None and not problem.rows.live_elsewhere
-        if not (problem.learns and is_whole) or problem.trace.stopped or fitted.interrupted:
+        if not (problem.learns and fit.is_whole) or problem.rows.live_elsewhere:
             return fit
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit

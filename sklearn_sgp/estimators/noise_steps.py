@@ -56,7 +56,7 @@ def scale_variances(fit):
 
     Where bands hold far too few of these all the same, they are widened.
     """
-    if fit.problem.trace.stopped or fit.fitted.interrupted:
+    if fit.has_ended:
         return fit
     fitted = yield from with_variance_scale(fit.problem, fit.likelihood, fit.fitted)
     bands = with_honest_bands(fit.problem, fit.likelihood, fitted, fit.targets)

@@ -344,8 +344,7 @@ class Calibrate:
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
         is_regression = fitted.start.likelihood.conjugate  # sites have a temperature already
-        ended = problem.trace.stopped or fitted.interrupted
-        if not (problem.learns and is_regression) or ended:
+        if not (problem.learns and is_regression) or fit.has_ended:
             return fit
         given = problem, fitted, self.learn.of(fit), self.keeps_inducing
         return replace(fit, fitted=(yield from calibrated(*given)))

@@ -230,11 +230,15 @@ class _BatchSteps:
         self.posterior, self.jitter = self.posterior.padded(prior), prior.jitter
         self.adam, self.n_free = None, len(self.space.pack(self.parameters))
 
+    @property
+    def n_samples(self):
+        """Number of rows that q(u) stands for."""
+        return self.previous.n_samples + self.n_added if self.is_new else self.total_samples
+
     def add(self, piece, gradient=None):
         """Change q(u) by some rows; ``gradient`` as in `Inference.add`."""
         self.n_added += len(piece)
-        n_samples = self.previous.n_samples + self.n_added if self.is_new else self.total_samples
-        self.piece, self.scale = piece, n_samples / len(piece)
+        self.piece, self.scale = piece, self.n_samples / len(piece)
         self.added = self.inference.add(
             self.posterior,
             self.parameters,
@@ -284,6 +288,6 @@ class _BatchSteps:
             jitter=self.jitter,
             n_steps=self.previous.n_steps + self.n_steps,
             weight=weight,
-            n_samples=self.previous.n_samples + self.n_added if self.is_new else self.total_samples,
+            n_samples=self.n_samples,
             state=RowState(self.scalars, self.exact, self.adam, seconds, self.n_added),
         )
