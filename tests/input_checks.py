@@ -48,13 +48,17 @@ def of_numbers(decorator):
 
 
 def without_repetitions(decorator):
-    """Leave the checks of numbers, and all of the first configuration of each estimator."""
+    """Leave the checks of numbers, and all of the first configuration of each estimator.
+
+    Those of the first one that mixes outputs, and of odd rows, are slow.
+    """
     names, pairs = decorator.args
     first, chosen = {}, []
     for estimator, check in pairs:
-        kind = type(estimator), getattr(estimator, "n_latent", None)
-        if first.setdefault(kind, estimator) is estimator or is_one_of(OF_NUMBERS, check):
+        n_latent = getattr(estimator, "n_latent", None)
+        is_first = first.setdefault((type(estimator), n_latent), estimator) is estimator
+        if (is_first and n_latent is None) or is_one_of(OF_NUMBERS, check):
             chosen.append((estimator, check))
-        elif is_one_of(OF_ODD_ROWS, check):
+        elif is_first or is_one_of(OF_ODD_ROWS, check):
             chosen.append(pytest.param(estimator, check, marks=pytest.mark.slow))
     return pytest.mark.parametrize(names, chosen, ids=cache(decorator.kwargs["ids"]))
