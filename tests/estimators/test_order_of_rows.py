@@ -202,5 +202,5 @@ def test_rows_that_repeat_many_times(order):
     noise = ((y - means[at]) ** 2).sum() / (5000 - 20)
     rows = np.argsort(y) if order == "targets" else rng.permutation(5000)
     model = AnytimeSGPRegressor(random_state=0)
-    learned(model, places[at][rows, None], y[rows], places[at][:, None])
+    model.fit(places[at][rows, None], y[rows])
     np.testing.assert_allclose(model.noise_variance_ * y.var(), noise, rtol=0.06)
