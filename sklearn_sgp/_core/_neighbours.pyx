@@ -183,18 +183,20 @@ cdef bint _all_nearest(
 
 def rows_near_places(
     const double[:, ::1] points,    # IN (n, d), group after group
+    const ptrdiff_t[::1] rank,      # IN (n,): of equally near points the one of least rank is first
     const ptrdiff_t[::1] starts,    # IN (g + 1,): where those of each group begin, and their end
     const double[:, ::1] places,    # IN (k, d)
     const ptrdiff_t[:, ::1] near,   # IN (k, w): groups to look in, nearest first; g for none
     const ptrdiff_t[::1] ends,      # IN (k,): only groups before it are looked in
     const ptrdiff_t[::1] enough,    # IN (k,): no further group is, once so many rows were
-    ptrdiff_t[:, ::1] rows,         # OUT (k, count): of the points, in any order; after them -1
+    ptrdiff_t[:, ::1] rows,         # OUT (k, count): ranks of points, in any order; after them -1
     ptrdiff_t[::1] counts,          # OUT (k,): how many; -1 where the groups hold too few
 ):
-    """The rows nearest to each place, the first of equals, of the groups nearest to it."""
+    """The points nearest to each place, of the groups nearest to it."""
     cdef ptrdiff_t k = places.shape[0], d = points.shape[1], i, largest
     if (places.shape[1] != d or near.shape[0] != k or ends.shape[0] != k or enough.shape[0] != k
             or rows.shape[0] != k or counts.shape[0] != k or starts.shape[0] == 0 or d == 0
+            or rank.shape[0] != points.shape[0]
             or starts[0] != 0 or starts[starts.shape[0] - 1] != points.shape[0]
             or np.any(np.diff(starts) < 0)):
         raise ValueError("rows_near_places: the shapes of the arrays do not agree")
@@ -207,12 +209,13 @@ def rows_near_places(
     cdef double[::1] place_for_rows = room
     with nogil:
         for i in range(k):
-            counts[i] = _found(points, starts, &places[i, 0], near[i], ends[i], enough[i],
+            counts[i] = _found(points, rank, starts, &places[i, 0], near[i], ends[i], enough[i],
                                rows[i], <sgp_near *> &place_for_rows[0])
 
 
 cdef ptrdiff_t _found(
     const double[:, ::1] points,
+    const ptrdiff_t[::1] rank,
     const ptrdiff_t[::1] starts,
     const double *place,
     const ptrdiff_t[::1] near,
@@ -233,7 +236,7 @@ cdef ptrdiff_t _found(
             away = 0.0
             for q in range(d):
                 away += (points[row, q] - place[q]) * (points[row, q] - place[q])
-            found[n].away, found[n].row = away, row
+            found[n].away, found[n].row = away, rank[row]
             n += 1
     is_enough = n >= enough
     if n > count > 0:

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.stats import chi2
 
-from .._sampling import fixed_index
-
 # Rows are looked through in chunks, and at most so many of them.
 _KEY_CHUNK, _MOST_REPEAT_ROWS = 1 << 16, 1 << 22
 # The noise variance is at least the result with this probability.
@@ -13,10 +11,6 @@ _CONFIDENCE = 0.95
 # More is not asked, as few of them with heavy tails say little: one pair among 700,000 flights
 # would ask for a noise that costs 0.15 nats a row; with this it costs nothing.
 _NATS = 1e-3
-# A row comes often where more are equal to it than a group of near rows has. So many rows tell, of
-# which so many are equal. 5,000 rows at 20 places, sorted by their targets: a noise of 0.483 and
-# 0.489 where other orders have 0.43 to 0.45.
-_OFTEN, _OFTEN_IN, _LEAST_EQUAL = 50, 1 << 14, 8
 
 
 def least_noise_variance(rows):
@@ -45,13 +39,6 @@ def least_noise_variance(rows):
     # one number for each run of pairs that share a row
     run = np.cumsum(np.append(True, first[1:] != second[:-1])) - 1
     return _pooled(rows, np.concatenate([first, second]), np.concatenate([run, run]))
-
-
-def some_row_comes_often(X):
-    """Return whether the nearest rows of a place may be any of many equal ones."""
-    keys = row_keys(X[fixed_index(len(X), _OFTEN_IN)])
-    times = np.unique(keys[np.isfinite(keys)], return_counts=True)[1].max(initial=0)
-    return times >= max(_LEAST_EQUAL, _OFTEN * min(_OFTEN_IN / len(X), 1.0))
 
 
 def row_keys(X):

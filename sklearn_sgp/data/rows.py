@@ -8,11 +8,8 @@ import numpy as np
 
 from .._sampling import fixed_index, random_index
 from .column_order import column_order, sorted_rows
-from .repeats import some_row_comes_often
 
 MERGE_ROWS = 2048
-# Values of inputs that are copied in another order: 0.3 GB.
-_MOST_COPIED = 1 << 25
 # With fewer classes each has factors of its own. 4,000 rows in groups of 150, a pass: 3 classes 106
 # ms shared, 69 not, 5 classes 99 and 102; 2,000 test rows, 300 rows near each: 3 classes 336 ms
 # shared, 306 not, 4 classes 347 and 405.
@@ -399,10 +396,7 @@ def noise_of_each(rows, noise_variance):
 
 
 def merge_repeated(X, y, weight):
-    """Sort and merge repeated rows, up to 2,048; larger sets lose rows of weight zero.
-
-    Which of many equal rows are the nearest is not to be said by their order: there rows come in a
-    random one. Other large sets stay in theirs, and so do those that are too large for a copy.
+    """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
     Returns inputs, targets, weights, and where each row of positive weight is now, None for where
     it was.
@@ -413,10 +407,7 @@ def merge_repeated(X, y, weight):
     """
     X, y, weight = drop_zero_weight(X, y, weight)
     if len(X) > MERGE_ROWS:
-        if len(X) * X.shape[1] > _MOST_COPIED or not some_row_comes_often(X):
-            return X, y, weight, None
-        order = np.random.RandomState(0).permutation(len(X))
-        return X[order], y[order], None if weight is None else weight[order], np.argsort(order)
+        return X, y, weight, None
     first, inverse = sorted_rows(np.column_stack([X, y]), X.shape[1])
     mass = np.bincount(inverse, weights=weight)
     return X[first], y[first], None if (mass == 1.0).all() else mass, inverse

@@ -10,7 +10,7 @@ from .blocks import Blocks, ConditionedBlocks, centres_of, rows_of_cells
 from .growth import GrowingCells
 from .near_cells import NearCells, scaled_points
 from .partition import OrderedPartition
-from .search import nearest_rows
+from .search import drawn_nearest
 
 # Later rows of a cell are conditioned on so many rows before, and on so many more for each of them,
 # up to a most. 4,000 rows of 3 and of 5 columns: 20 batches end at 1.003 and 0.972 times the error
@@ -96,7 +96,7 @@ class Chain:
         if partition.by_inputs:
             X, new = more.rows.X, [rows[rows >= n_before] for rows in own]
             pairs = zip(added, new, strict=True)
-            added = [_near_rows(X, before, rows, partition.scale) for before, rows in pairs]
+            added = [_near_rows(X, before, rows, partition.scale, rng) for before, rows in pairs]
         more.before = [*blocks.before, *added]
         return more, growing.partition
 
@@ -117,14 +117,14 @@ class RowsInChain(NearCells):
         return [rows_of_cells(self.by_cell, self.chain.near(cell)) for cell in cells]
 
 
-def _near_rows(X, before, own, scale):
+def _near_rows(X, before, own, scale, rng):
     """Return rows before: those nearest to each of own, then around these, up to their number."""
     count = min(_MOST_BEFORE, _LEAST_BEFORE + _MORE_EACH * len(own))
     if len(before) <= count:
         return before
     points, places = (scaled_points(X[rows], scale) for rows in (before, own))
     away = ((points - places.mean(axis=0)) ** 2).sum(axis=1)
-    near = np.unique(nearest_rows(points, places, -(-count // len(own))))
+    near = np.unique(drawn_nearest(points, places, -(-count // len(own)), rng))
     away[near] = -1.0
     order = np.argsort(away, kind="stable")[: max(count, len(near))]
     return before[np.sort(order)]

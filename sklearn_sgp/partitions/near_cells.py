@@ -46,19 +46,28 @@ def scaled_points(X, scale):
 class NearGroups:
     """Rows in groups, of which those nearest to a place are looked for.
 
+    Of rows that are equally near those are found that are first in a drawn order. By their own
+    order 5,000 rows at 20 places, sorted by their targets, taught VIF a noise variance of 0.483 and
+    0.489, where the exact process has 0.438, and other orders 0.43 to 0.45.
+
     Parameters
     ----------
     points : ndarray of shape (n, d)
         Inputs, in units in which distances are taken.
     groups : list of ndarray of int
         Rows of each group, in order.
+    rng : RandomState
+        Draws an order.
     """
 
-    def __init__(self, points, groups, n_jobs=None):
+    def __init__(self, points, groups, rng, n_jobs=None):
         self.n_jobs = resolved_jobs(n_jobs)
         self.sizes = np.array([len(group) for group in groups], dtype=np.intp)
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.intp)
         self.order = np.concatenate(groups)
+        self.rank = rng.permutation(len(self.order)).astype(np.intp, copy=False)
+        self.ranked = np.full(len(self.order) + 1, len(points))  # the last stands for none
+        self.ranked[self.rank] = self.order
         # side by side, where a search looks at them one after the other
         self.points = np.ascontiguousarray(points[self.order], dtype=np.float64)
         sums = np.add.reduceat(self.points, self.starts[:-1], axis=0)
@@ -168,9 +177,9 @@ class NearGroups:
         """Find rows of near groups nearest to each place, sorted, and how many; -1 for too few."""
         rows, counts = (np.empty(shape, dtype=np.intp) for shape in ((len(near), count), len(near)))
         near = np.ascontiguousarray(near, dtype=np.intp)
-        rows_near_places(self.points, self.starts, places, near, ends, enough, rows, counts)
-        rows = np.where(rows < 0, len(self.points), np.append(self.order, 0)[rows])
-        return np.sort(rows, axis=1), counts
+        found = self.starts, places, near, ends, enough, rows, counts
+        rows_near_places(self.points, self.rank, *found)
+        return np.sort(self.ranked[rows], axis=1), counts
 
 
 class NearCells(ABC):

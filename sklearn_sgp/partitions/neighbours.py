@@ -38,7 +38,8 @@ class NeighboursChoice:
         if isinstance(partition, KMeansTree):
             partition = NearestCells.around(rows.X, centres, scale)
             centres = partition.centres
-        layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, self.n_jobs)
+        seed = int(rng.randint(2**31))
+        layout = Neighbours(self.n_neighbors, self.group_size, scale, centres, seed, self.n_jobs)
         edges = _edges(0, len(groups), size)
         blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
         blocks.before = layout.find_before(blocks, rng)
@@ -55,6 +56,8 @@ class Neighbours:
         Units in which distances are taken.
     centres : ndarray of shape (n_cells, d)
         Of the cells of the partition, in these units.
+    seed : int
+        Of the order in which equally near rows are found for cells, the same after a pickle.
     n_jobs : int or None
         Of searches.
     """
@@ -63,13 +66,14 @@ class Neighbours:
     group_size: int
     scale: object
     centres: np.ndarray
+    seed: int
     n_jobs: int | None = None
 
     def find_before(self, blocks, rng):
         """Find the rows that groups are conditioned on, in a random order."""
         order, before = rng.permutation(len(blocks.groups)), [None] * len(blocks.groups)
         groups = [blocks.members(g) for g in order]
-        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, rng, self.n_jobs)
         for g, rows in zip(order, near.earlier(self.n_neighbors), strict=True):
             before[g] = rows
         return before
@@ -83,7 +87,7 @@ class Neighbours:
         first = len(known.groups)
         order = first + rng.permutation(len(blocks.groups) - first)
         groups = known.filled_cells + [blocks.members(g) for g in order]
-        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, self.n_jobs)
+        near = NearGroups(scaled_points(blocks.rows.X, self.scale), groups, rng, self.n_jobs)
         before = [None] * len(order)
         earlier = near.earlier_of_rows(self.n_neighbors, len(groups) - len(order))
         for g, rows in zip(order, earlier, strict=True):
@@ -94,7 +98,8 @@ class Neighbours:
         """Return what finds the rows near the centres of cells."""
         points = scaled_points(blocks.rows.X, self.scale)
         count = _NEAR_TEST_GROUPS * (self.n_neighbors + self.group_size)
-        search = NearGroups(points, blocks.filled_cells, self.n_jobs)
+        rng = np.random.RandomState(self.seed)
+        search = NearGroups(points, blocks.filled_cells, rng, self.n_jobs)
         return RowsAround(blocks.rows, search, self.centres, count)
 
     def with_rows(self, blocks, rows, cells, partition, size, rng):

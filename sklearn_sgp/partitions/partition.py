@@ -119,8 +119,8 @@ class KMeansTree(Partition):
                 labels[index] = self._leaf(place)
                 continue
             branch = self._split(X, index, order, rng)
-            if branch is None:  # one and the same row, many times
-                parts = np.array_split(index, -(-len(index) // self.block_size))
+            if branch is None:  # one and the same row, many times: their order says nothing
+                parts = np.array_split(rng.permutation(index), -(-len(index) // self.block_size))
                 for k, part in enumerate(parts):
                     labels[part] = self._leaf(place if k == 0 else None)
                 continue

@@ -39,6 +39,6 @@ def sampled_groups(rows, scale, n_groups, size, n_neighbors, rng):
         return [whole_group(rows)]
     n_groups = min(n_groups, -(-_MOST_GROUPS_OF_A_ROW * len(rows) // size))
     middles = random_index(len(rows), n_groups, rng)
-    near = nearest_in_table(rows.X, scale, middles, size + n_neighbors)
+    near = nearest_in_table(rows.X, scale, middles, size + n_neighbors, rng)
     group = (np.arange(size, size + n_neighbors), np.arange(size))
     return [ConditionedRows(rows.select(index), (group,)) for index in near]

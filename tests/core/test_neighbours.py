@@ -137,21 +137,21 @@ def test_the_first_of_equal_groups_is_nearest(rng, wanted):
 @COLUMNS
 @pytest.mark.parametrize("count", [0, 1, 7, 100])
 def test_rows_near_places(rng, d, count):
-    """The nearest rows of the groups that are looked in, the first of equals."""
+    """The nearest rows of the groups that are looked in; of equals those of the least rank."""
     points, starts, centres = groups_of(rng, [3, 1, 20, 8, 30, 5], d)
     points[25:30] = points[5:10]
     places, ends = rng.standard_normal((4, d)), np.array([6, 6, 3, 6])
     near = squares(places, centres).argsort(axis=1)
     enough = np.array([30, 1, 24, 67])
-    rows, counts = np.full((4, count), 99), np.full(4, 99)
-    rows_near_places(points, starts, places, near, ends, enough, rows, counts)
+    rows, counts, rank = np.full((4, count), 99), np.full(4, 99), rng.permutation(len(points))
+    rows_near_places(points, rank, starts, places, near, ends, enough, rows, counts)
     sizes = np.diff(starts)
     for i, place in enumerate(places):
         groups = near[i][near[i] < ends[i]]
         groups = groups[: np.searchsorted(np.cumsum(sizes[groups]), enough[i]) + 1]
         held = np.sort(np.concatenate([np.arange(starts[g], starts[g + 1]) for g in groups]))
         away = squares(place[None], points[held])[0]
-        expected = held[away.argsort(kind="stable")[:count]]
+        expected = rank[held[np.lexsort((rank[held], away))[:count]]]
         assert counts[i] == len(expected)
         assert_array_equal(np.sort(rows[i, : counts[i]]), np.sort(expected))
         assert (rows[i, counts[i] :] == -1).all()
@@ -162,7 +162,8 @@ def test_too_few_rows_are_told(rng):
     points, starts, _ = groups_of(rng, [3, 2], 2)
     rows, counts = np.empty((2, 4), dtype=np.intp), np.empty(2, dtype=np.intp)
     near, ends = np.array([[0, 1], [1, 2]]), np.array([2, 2])
-    rows_near_places(points, starts, points[:2], near, ends, np.array([4, 4]), rows, counts)
+    ways = points[:2], near, ends, np.array([4, 4])
+    rows_near_places(points, np.arange(5), starts, *ways, rows, counts)
     assert_array_equal(counts, [4, -1])
 
 
@@ -183,8 +184,10 @@ def test_searches_check_what_they_get(rng):
         nearest_groups(centres, sizes, points, 4 * one, one, 1)
     near, rows = np.zeros((9, 2), dtype=np.intp), np.empty((9, 3), dtype=np.intp)
     with pytest.raises(ValueError, match="rows_near_places: the shapes"):
-        rows_near_places(points[1:], starts, points, near, one, one, rows, label)
+        rows_near_places(points[1:], label[1:], starts, points, near, one, one, rows, label)
+    with pytest.raises(ValueError, match="rows_near_places: the shapes"):
+        rows_near_places(points, label[1:], starts, points, near, one, one, rows, label)
     with pytest.raises(ValueError, match="rows_near_places: near"):
-        rows_near_places(points, starts, points, near - 1, one, one, rows, label)
+        rows_near_places(points, label, starts, points, near - 1, one, one, rows, label)
     with pytest.raises(ValueError, match="rows_near_places: near"):
-        rows_near_places(points, starts, points, near + 4, one, one, rows, label)
+        rows_near_places(points, label, starts, points, near + 4, one, one, rows, label)

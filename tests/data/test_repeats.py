@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2
 
 from sklearn_sgp.data import repeats
-from sklearn_sgp.data.repeats import least_noise_variance, some_row_comes_often
+from sklearn_sgp.data.repeats import least_noise_variance
 from sklearn_sgp.data.rows import Rows
 
 
@@ -76,16 +76,3 @@ def test_a_large_number_that_all_rows_have_hides_no_repeats(rng):
     assert len(np.unique(repeats.row_keys(X))) == 10
     rows = rows_of(X[rng.permutation(20)], rng.normal(size=20))
     assert least_noise_variance(rows) > 0.0
-
-
-@pytest.mark.parametrize("n_rows", [3000, 40_000, 200_000])
-@pytest.mark.parametrize(("times", "expected"), [(1, False), (10, False), (150, True)])
-def test_rows_that_come_often_are_seen(n_rows, times, expected, rng):
-    """Those of a tenth of the rows, which have more equals than a group of near rows has."""
-    X = rng.normal(size=(n_rows, 2)).astype(np.float32)
-    X[: n_rows // 10] = np.repeat(X[: n_rows // 10 // times + 1], times, axis=0)[: n_rows // 10]
-    assert some_row_comes_often(X[rng.permutation(n_rows)]) == expected
-
-
-def test_missing_values_are_no_equal_rows():
-    assert not some_row_comes_often(np.full((3000, 1), np.nan))

@@ -178,3 +178,19 @@ def test_noise_of_equal_rows_in_the_order_of_their_targets(by_target):
     model = AnytimeSGPRegressor(random_state=1).fit(X[order], y[order])
     # 0.49 where they were the first ones
     np.testing.assert_allclose(model._fitted.parameters.noise_variance, 0.438, rtol=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["targets", "random"])
+def test_rows_that_repeat_many_times(order):
+    """Which of 250 equal rows are near is drawn: noise is what deviations from their means say."""
+    rng = np.random.default_rng(0)
+    places = np.sort(rng.uniform(0.0, 6.0, 20))
+    at = rng.integers(20, size=5000)
+    y = np.sin(1.5 * places[at]) + 0.66 * rng.standard_normal(5000)
+    means = np.bincount(at, y) / np.bincount(at)
+    noise = ((y - means[at]) ** 2).sum() / (5000 - 20)
+    rows = np.argsort(y) if order == "targets" else rng.permutation(5000)
+    model = AnytimeSGPRegressor(random_state=0)
+    model.fit(places[at][rows, None], y[rows])
+    np.testing.assert_allclose(model.noise_variance_ * y.var(), noise, rtol=0.06)

@@ -37,7 +37,7 @@ def test_earlier_rows_are_near_and_come_before(rng, n_columns, count):
     """Every group has as many as there are, little further away than the very nearest ones."""
     points = rng.standard_normal((1200, n_columns))
     groups, ways, least = leaves(points, rng), 0.0, 0.0
-    found = NearGroups(points, groups).earlier(count)
+    found = NearGroups(points, groups, seed()).earlier(count)
     every = nearest_earlier(points, groups, count)
     for group, (earlier, expected), before in zip(groups, every, found, strict=True):
         assert len(before) == len(expected) and np.isin(before, earlier).all()
@@ -53,7 +53,7 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
     """Few rows in the nearest groups make the search go on."""
     points = rng.standard_normal((sum(sizes), 2))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    found = NearGroups(points, groups).earlier(50)
+    found = NearGroups(points, groups, seed()).earlier(50)
     for (_, expected), before in zip(nearest_earlier(points, groups, 50), found, strict=True):
         assert len(before) == len(expected)
 
@@ -63,7 +63,7 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""
     points = rng.standard_normal((sum(sizes), 3))
     groups = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    near = NearGroups(points, groups)
+    near = NearGroups(points, groups, seed())
     expected = [*near.earlier(12), *near.around(points[:9], 40)]
     monkeypatch.setattr(near_cells, "_FEW_GROUPS", 0)
     found = [*near.earlier(12), *near.around(points[:9], 40)]
@@ -74,7 +74,7 @@ def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
 def test_rows_around_a_place(rng):
     """Where the nearest groups hold all rows, the rows around a place are the very nearest."""
     points, places = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
-    found = NearGroups(points, np.array_split(np.arange(50), 10)).around(places, 7)
+    found = NearGroups(points, np.array_split(np.arange(50), 10), seed()).around(places, 7)
     away = ((points[None] - places[:, None]) ** 2).sum(axis=2)
     assert_array_equal(found, np.sort(np.argsort(away, axis=1)[:, :7], axis=1))
 
@@ -111,7 +111,7 @@ def test_pieces_of_a_table_have_the_nearest_of_all(rng, monkeypatch, dtype):
     away = ((points[None] - points[some][:, None]) ** 2).sum(axis=2)
     for values in (3, 300, 3 * 406):
         monkeypatch.setattr(search, "_VALUES_AT_ONCE", values)
-        found = nearest_in_table(X, scale, np.array(some), 20)
+        found = nearest_in_table(X, scale, np.array(some), 20, seed())
         assert_array_equal(found, np.argsort(away, axis=1)[:, :20])
 
 
@@ -121,9 +121,37 @@ def test_pieces_of_a_table_that_repeats_itself(rng, monkeypatch):
     X, some = places[rng.integers(7, size=900)], np.arange(4)
     for values in (1 << 24, 200):
         monkeypatch.setattr(search, "_VALUES_AT_ONCE", values)
-        for row, near in zip(X[some], nearest_in_table(X, np.ones(2), some, 60), strict=True):
+        for row, near in zip(
+            X[some], nearest_in_table(X, np.ones(2), some, 60, seed()), strict=True
+        ):
             assert len(np.unique(near)) == 60
             assert (X[near] == row).all()
+
+
+@pytest.mark.parametrize("count", [10, 60, 200])
+def test_which_of_equal_rows_are_near_is_drawn(rng, monkeypatch, count):
+    """In no order of theirs, whoever looks for them: here they are sorted within each place."""
+    places = rng.standard_normal((4, 2))
+    X = np.repeat(places, 150, axis=0)
+    groups = np.split(np.arange(600), 15)
+
+    def is_drawn(near):
+        mean, deviation = near.mean() % 150, np.sqrt(150**2 / 12 / len(near))
+        return abs(mean - 74.5) < 3.0 * deviation
+
+    for values in (1 << 24, 800):
+        monkeypatch.setattr(search, "_VALUES_AT_ONCE", values)
+        for near in nearest_in_table(X, np.ones(2), np.arange(5, 600, 150), count, seed()):
+            own = near[near // 150 == near[0] // 150]
+            assert len(own) == min(count, 150)
+            assert is_drawn(own[:30])
+    for near in NearGroups(X, groups, seed()).around(places, count):
+        some = near // 150 == np.bincount(near // 150).argmax()
+        assert some.sum() == min(count, 150)
+        assert is_drawn(near[some])
+    labels = KMeansTree(30, np.ones(2)).fit(X, seed())
+    for k in range(labels.max() + 1):
+        assert is_drawn(np.flatnonzero(labels == k))
 
 
 def test_a_large_table_is_never_copied_as_a_whole(rng, monkeypatch):
@@ -141,7 +169,7 @@ def test_a_large_table_is_never_copied_as_a_whole(rng, monkeypatch):
             return X[key]
 
     monkeypatch.setattr(search, "_VALUES_AT_ONCE", 200)
-    nearest_in_table(Table(), np.ones(2), np.arange(3), 5)
+    nearest_in_table(Table(), np.ones(2), np.arange(3), 5, seed())
     assert max(seen) == 100
 
 
@@ -339,7 +367,7 @@ def test_workers_do_not_change_near_rows(rng):
     """Places that are searched for by two threads have the rows that one finds."""
     points, places = rng.standard_normal((3000, 3)), rng.standard_normal((500, 3))
     groups = np.array_split(rng.permutation(3000), 150)
-    one, two = (NearGroups(points, groups, n_jobs) for n_jobs in (1, 2))
+    one, two = (NearGroups(points, groups, seed(), n_jobs) for n_jobs in (1, 2))
     for found, expected in zip(two.around(places, 40), one.around(places, 40), strict=True):
         assert_array_equal(found, expected)
     for found, expected in zip(two.earlier(40), one.earlier(40), strict=True):

@@ -88,7 +88,7 @@ class LabelsHeldOut:
             middles = random_index(len(rows), _PLACES, rng)
             held = np.arange(1, _ONE_IN * _HELD, _ONE_IN)
             self.groups = []
-            for near in nearest_in_table(rows.X, scale, middles, _CLOSEST):
+            for near in nearest_in_table(rows.X, scale, middles, _CLOSEST, rng):
                 far = np.setdiff1d(rng.randint(len(rows), size=_FROM_ALL), near)
                 some = np.append(near, far)
                 self.groups.append((some[without_equals(rows.X[some], held)], near[held]))

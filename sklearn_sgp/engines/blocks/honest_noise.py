@@ -189,7 +189,7 @@ def _near_rows(problem, parameters, n_probed):
     X, count = rows.X, min(_NEAREST + 1, len(rows))
     std = column_mean_std(X, rows.observations)[1]
     some = random_index(len(X), min(n_probed, len(X)), rng)
-    near = nearest_in_table(X, nearness_scales(parameters.kernel, std), some, count)
+    near = nearest_in_table(X, nearness_scales(parameters.kernel, std), some, count, rng)
     others = np.stack([row[row != i][:_NEAREST] for i, row in zip(some, near, strict=True)])
     weight = rows.weights[0][some]
     index = np.column_stack([some, others])

@@ -182,7 +182,8 @@ class _Near:
             other = Blocks(known, KMeansTree(GROUP_SIZE, scale).fit(known.X, rng))
             searched = groups + [n + other.members(g) for g in range(len(other))]
             points = np.vstack([points, np.asarray(known.X, dtype=np.float64) / scale])
-        near = NearGroups(points, searched, n_jobs).around(centres, min(n_around, len(points)))
+        search = NearGroups(points, searched, rng, n_jobs)
+        near = search.around(centres, min(n_around, len(points)))
         around = [np.setdiff1d(rows, own) for rows, own in zip(near, groups, strict=True)]
         return cls(rows, known, groups, around)
 
