@@ -77,6 +77,7 @@ def best_start(problem, sample, starts, budget):
         begins = [*((start, start.parameters) for start in starts), *drawn]
         result = _best_of(begins, sample.trial, time_shares.TRIALS, problem, budget)
         result = _or_elsewhere(problem, sample, result, time_shares.TRIALS, budget)
+        result = _or_with_another_kernel(problem, sample, starts, result, budget)
         if sample.whole:
             result = _or_lines(problem, sample, result, budget)
     if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
@@ -110,20 +111,26 @@ def _with_own_scales(problem, sample, starts, result, budget):
     accuracy of 0.61, now all 0.9 and more. Where that finds nothing either, what regressions of
     some labels have found is tried: of 24 further draws three had 0.6, now 0.93 and more.
     """
-    result = _or_from(with_own_scales(starts), problem, sample, result, budget)
+    own = [(start, start.parameters) for start in with_own_scales(starts)]
+    where, share = (problem, sample), time_shares.TRIALS
+    result = _or_from(own, "length scales of columns", *where, result, share, budget)
     is_over = problem.trace.stopped or not explains_little(problem.rows, result[1][0].mean)
     begun = None if is_over else with_regressed_start(problem)
-    return _or_from([begun.start] if begun else [], problem, sample, result, budget)
+    begins = [(begun.start, begun.start.parameters)] if begun else []
+    return _or_from(begins, "start of regressions", *where, result, share, budget)
 
 
-def _or_from(starts, problem, sample, result, budget):
-    """Try further starts; return as `_best_of`."""
+def _or_from(more, about, problem, sample, result, share, budget):
+    """Try further starts; return as `_best_of`, with the best of them first where that gains."""
     begins, values, n_iter = result
-    if problem.trace.stopped or budget.left() <= 0.0 or not starts:
+    if problem.trace.stopped or budget.left() <= 0.0 or not more:
         return result
-    more = [(start, start.parameters) for start in starts]
-    others, more_values, n = _best_of(more, sample.trial, time_shares.TRIALS, problem, budget)
-    return *_best_first([*begins, *others], [*values, *more_values]), n_iter + n
+    best = Tried(in_words(begins[0][0].kernel), (begins[0], 0), values[0], 0.0)
+    run = sample.trial
+    found, more_values, n = _best_of(more, run, share, problem, budget, about, (best,))
+    if found[0] is not begins[0]:
+        begins, values = (found[0], *begins), (more_values[0], *values)
+    return begins, values, n_iter + n
 
 
 def _best_first(begins, values):
@@ -137,6 +144,8 @@ def _numbers_first(problem, sample, starts, drawn, budget):
     numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
     result = _best_of(numbers, sample.trial, time_shares.TRIALS_OF_NUMBERS, problem, budget)
     result = _or_elsewhere(problem, sample, result, time_shares.TRIALS_OF_NUMBERS, budget)
+    starts_of_numbers = [start for start, _ in numbers]
+    result = _or_with_another_kernel(problem, sample, starts_of_numbers, result, budget)
     alone, values, n_iter = result
     if problem.trace.stopped:
         return result
@@ -150,18 +159,39 @@ def _numbers_first(problem, sample, starts, drawn, budget):
 
 def _or_elsewhere(problem, sample, result, share, budget):
     """Try the best start from where probes find a higher density, too; return as `_best_of`."""
-    begins, values, n_iter = result
     if problem.trace.stopped:
         return result
+    begins = result[0]
     start, parameters = begins[0]
     elsewhere = probed(task_of(problem, start), sample, parameters, budget)
     if elsewhere is None:
         return result
     share /= len(begins)
-    more, value, n = _best_of([(start, elsewhere)], sample.trial, share, problem, budget)
-    if value[0].mean > values[0].mean:
-        begins, values = more + begins, value + values
-    return begins, values, n_iter + n
+    more = [(start, elsewhere)]
+    return _or_from(more, "shorter length scales", problem, sample, result, share, budget)
+
+
+def _or_with_another_kernel(problem, sample, starts, result, budget):
+    """Try a kernel where another one has won that was behind where both start; as `_best_of`.
+
+    Further starts, and probes, are of one kernel only.
+    """
+    begins, values, _ = result
+    if not sample.is_first:
+        return result
+    start, parameters = begins[0]
+    there = {"theta": parameters.theta, "log_noise": parameters.log_noise}
+    # probes come before the start that they are made of, which is told last
+    scores = {id(one): value.mean for (one, _), value in zip(begins, values, strict=True)}
+    first = {in_words(one.kernel): one for one in starts[::-1] if id(one) in scores}
+    least = scores[id(first[in_words(start.kernel)])]
+    ahead = [
+        (one, one.space.clipped(one.parameters.with_values(**there)))
+        for one in first.values()
+        if scores[id(one)] > least and len(one.parameters.theta) == len(parameters.theta)
+    ]
+    share = time_shares.TRIALS / len(begins)
+    return _or_from(ahead, "another kernel there", problem, sample, result, share, budget)
 
 
 def _or_lines(problem, sample, result, budget):
@@ -206,12 +236,16 @@ def _tried(begin, score, seconds):
     return Tried(in_words(begin[0].kernel), begin, score, seconds)
 
 
-def _best_of(begins, run, share, problem, budget, about="kernel and start"):
-    """Run each start; return starts with what is learned, best first, values, all iterations."""
+def _best_of(begins, run, share, problem, budget, about="kernel and start", before=()):
+    """Run each start; return starts with what is learned, best first, values, all iterations.
+
+    ``before`` are `Tried` that these are compared with.
+    """
     seconds = share * budget.left() / len(begins)
     names = numbered(in_words(start.kernel) for start, _ in begins)
 
     comparison = Comparison(about, problem.trace)
+    comparison.tried.extend(before)
 
     def in_time():
         for named in zip(names, begins, strict=True):
