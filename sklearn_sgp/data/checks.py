@@ -22,6 +22,10 @@ LARGEST_VARIANCE = 1e150  # of a prior: squares of larger ones are not finite
 # Slopes along a column that varies by 1e-300 are 1e300 times as many nats. Of 60 rows of weight 1
 # none was beyond 1e308 there, but with columns of 1e-303, and with weights of 1e8.
 _LEAST_EXTENT = 1e-302
+# With less noise than this residuals, and what factors undo, count as many times as much each. Of
+# 60 rows of 1e-300 and 1e-295 with noise of 1e-10 and 1e-12 all overflowed, of 1e-295 and 1e-290
+# none. Noise below rounding counts no more than that.
+_STEEP_NOISE = 1e-6
 ORDINARY = 1e5  # in size: even the 15th power of a linear kernel is finite
 # Least mean of weights that says nothing. 150 and 600 rows of three classes or a smooth function:
 # with a mean of 0.1 eleven of twelve fits learn about what they learn with 1, with 0.03 eight of
@@ -204,23 +208,27 @@ def refuse_size(name, largest, where=""):
     )
 
 
-def check_spread(X, weight, known):
+def check_spread(X, weight, noise, known):
     """Refuse columns of a stream's batch whose slopes, in nats, are not finite.
 
-    Slopes are along ``known`` inputs, too, if any.
+    Slopes are along ``known`` inputs, too, if any; ``noise`` is the least variance that there may
+    be, in units of the targets as scaled.
     """
     if not len(X):
         return
     total = float(len(X) if weight is None else weight.sum())
-    least, X = _LEAST_EXTENT * max(total, 1.0), X if known is None else np.vstack([X, known])
+    steeper = max(_STEEP_NOISE / max(noise, np.finfo(np.float64).eps), 1.0) ** 2
+    least = _LEAST_EXTENT * max(total, 1.0) * steeper
+    X = X if known is None else np.vstack([X, known])
     spread = X.max(axis=0) - X.min(axis=0)
     small = np.flatnonzero((spread > 0.0) & (spread < least))
     if len(small):
         column = int(small[0])
         raise ValueError(
-            f"Columns of X must vary by more than {least:.3g}, beside rows of weight {total:.3g}, "
-            f"so that slopes along them are finite. Got {spread[column]:.3g} in column {column}: "
-            "use another unit, set what is next to zero to 0, or divide all weights by their mean."
+            f"Columns of X must vary by more than {least:.3g}, beside rows of weight {total:.3g} "
+            f"and noise variances down to {noise:.3g}, so that slopes along them are finite. Got "
+            f"{spread[column]:.3g} in column {column}: use another unit, set what is next to zero "
+            "to 0, divide all weights by their mean, or raise noise_variance_bounds."
         )
 
 

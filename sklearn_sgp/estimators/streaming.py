@@ -18,6 +18,7 @@ from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
 from ..engines.streams.stream import Stream
 from ..engines.streams.units import about_learned_means, with_units_of_all
+from ..kernels._white_noise import check_bounds, checked_noise
 from ..noise.left_out_errors import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
@@ -65,7 +66,8 @@ def take_batch(estimator, inputs, y, weight, clock):
 def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     engine, before, state = _engine(estimator), estimator._fitted, None
     is_known = before is not None and not before.parameters.has_features
-    check_spread(inputs.X, weight, before.parameters.Z if is_known else None)
+    known = before.parameters.Z if is_known else None
+    check_spread(inputs.X, weight, _least_noise(estimator, y), known)
     if before is None:
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous, _begins_anew(estimator, y))
@@ -112,6 +114,15 @@ def count_missing(estimator, n_rows):
     watch = replace(watch, n_missing=watch.n_missing + n_rows)
     estimator._fitted = replace(fitted, state=replace(fitted.state, watch=watch))
     estimator.n_missing_ = watch.n_missing
+
+
+def _least_noise(estimator, y):
+    """Return the least noise variance that may be learned; 1.0 where the user gives none."""
+    bounds = getattr(estimator, "noise_variance_bounds", (1.0, 1.0))
+    if not isinstance(bounds, str):
+        return check_bounds("noise_variance_bounds", bounds)[0]
+    given = estimator.noise_variance
+    return 1.0 if given is None else float(np.min(checked_noise(given, np.size(y[:1]))))
 
 
 def _check_weight(estimator, weight, seen):

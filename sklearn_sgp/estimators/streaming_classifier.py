@@ -108,7 +108,8 @@ class StreamingSGPClassifier(SGPClassifier):
 
     max_iter : int, default=20
         Largest number of iterations of the optimiser on a batch. A later batch has one of L-BFGS
-        for each five rows.
+        for each five rows, and after ten times its rows it ends where one gains less than ten times
+        ``tol``.
 
     max_steps : int, default=None
         Number of batches that are learned from. Later batches only update the posterior. None means

@@ -159,7 +159,8 @@ class StreamingSGPRegressor(SGPRegressor):
     max_iter : int, default=20
         Largest number of iterations of the optimiser on a batch. A first one whose rows are all
         among given inducing inputs may take ten times as many. A later batch has one of L-BFGS for
-        each five rows; with Gaussian noise the kernel waits until ten rows have come.
+        each five rows, and after ten times its rows it ends where one gains less than ten times
+        ``tol``; with Gaussian noise the kernel waits until ten rows have come.
 
     max_steps : int, default=None
         Number of batches that are learned from. Later batches only update the posterior. None means

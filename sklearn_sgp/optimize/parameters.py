@@ -296,6 +296,11 @@ class ParameterSpace:
         )
         return replace(self, groups=tuple(groups))
 
+    def in_units(self, share):
+        """Return the space whose entries move by a share of what they did: a shorter first step."""
+        groups = tuple(replace(group, unit=share * group.unit) for group in self.groups)
+        return replace(self, groups=groups)
+
     def within_reach(self, parameters, reach):
         """Let the kernel's logarithms, and weights in their reach, move at most by ``reach``.
 

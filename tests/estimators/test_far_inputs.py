@@ -87,6 +87,15 @@ def test_columns_whose_slopes_are_not_finite(make, unit, weight):
         made(make, max_iter=10).fit(unit * X[:60], targets[:60], weight)
 
 
+@pytest.mark.parametrize("noise", [{"bounds": (1e-12, 1e-10)}, {"": 1e-12, "bounds": "fixed"}])
+def test_columns_whose_slopes_are_not_finite_beside_little_noise(noise):
+    """Streams whose noise is next to nothing warned of an overflow in the same gradient."""
+    given = {f"noise_variance_{name}".rstrip("_"): value for name, value in noise.items()}
+    model = StreamingSGPRegressor(max_iter=5, random_state=0, **given)
+    with pytest.raises(ValueError, match="noise variances down to 1e-12"):
+        model.fit(1e-300 * X[:60], Y[:60])
+
+
 @pytest.mark.filterwarnings("ignore:sample_weight should count rows")
 @pytest.mark.parametrize("make", [StreamingSGPRegressor, StreamingSGPClassifier])
 def test_columns_whose_slopes_are_not_finite_in_later_batches(make):

@@ -12,6 +12,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.streams.rounds import first_step
 
 # Nothing learned
 
@@ -182,3 +183,23 @@ def test_warm_start_begins_with_the_last_kernel(rng):
     kernel = model.kernel_
     model.set_params(optimizer=None).fit(X, y)
     assert_allclose(model.kernel_.theta, kernel.theta)
+
+
+def test_a_late_batch_is_a_step_of_learning():
+    """A batch of few rows beside those before ends with its first iteration of little gain."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (450, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(450)
+    model = StreamingSGPRegressor(ConstantKernel() * RBF(), n_inducing=20, random_state=0)
+    n_iter = []
+    for rows in np.split(np.arange(450), 15):
+        n_iter.append(model.partial_fit(X[rows], y[rows]).n_iter_)
+    assert n_iter[-1] - n_iter[-5] <= 16  # it was 24, as many as there may be
+
+
+def test_the_first_step_of_a_late_batch_loses_no_bit():
+    """Units of parameters are powers of two, at most those that there were."""
+    for weight in (1e-3, 1.0, 60.0, 1e9):
+        step = first_step(weight)
+        assert np.frexp(step)[0] == 0.5
+        assert step == 1.0 or 0.7 < step / np.sqrt(2.0 / weight) < 1.42

@@ -26,6 +26,11 @@ from .waiting import NONE_WAITING, Waiting
 # three quarters of the time. With 10 rows it is 0.001 and half of the time, but one of 300 random
 # streams was too sure, by a mean squared standardised residual of 5.9; with 5 the largest is 3.2.
 _ROWS_OF_AN_ITERATION = 5.0
+# The next batch goes on from where this one ends, so that a batch ends with the first iteration
+# whose gain is less than so many times `tol`, .06 nats of 60 rows. Of 34 made streams (lags, time,
+# planes, shifts, six columns) batches take 3 to 5 evaluations for 10 to 13, and two thirds of the
+# time; densities are as they were, .003 nats a row lower at most and .004 higher.
+_LATER_TOL = 10.0
 # Functions that hardly bend have an amplitude of many standard deviations of the targets. With 100
 # the jitter asked for, 1e-8 of its square, would count as noise of 1e-4, and bands be 2 to 7 times
 # too wide. The ladder begins at such a share of it.
@@ -135,6 +140,13 @@ class StreamPlan:
             return self
         most = min(self.settings.max_iter, max(int(np.ceil(weight / _ROWS_OF_AN_ITERATION)), 1))
         return replace(self, settings=replace(self.settings, max_iter=most))
+
+    def going_on(self, weight):
+        """Return the plan of a later batch, of so much weight, where the next one learns on."""
+        settings = self.of_later(weight).settings
+        if settings.optimizer != "adam":
+            settings = replace(settings, tol=_LATER_TOL * settings.tol, n_iter_no_change=1)
+        return replace(self, settings=settings)
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
