@@ -254,7 +254,7 @@ def test_hundreds_of_rows_with_tails_are_one_group(rng, monkeypatch):
     begun = problem.start.parameters
     task = task_of(problem, problem.start)
     learned, n_iter, _ = sample.learn_with_tails(task, begun, budget)
-    assert sample.rows is problem.rows and 0 < n_iter <= 8
+    assert sample.rows is problem.rows and n_iter > 0
     variance, length_scale = np.abs(learned.theta - begun.theta)
     assert length_scale == 0.0 < variance
     noise = learned.noise_variance * problem.rows.y_scale[0] ** 2
