@@ -115,6 +115,21 @@ class LabelsHeldOut:
         gain, error = _of_groups(of_regressions).gain(_of_groups(found))
         return gain > CLEARLY_BETTER * error
 
+    def tell_nothing(self, rows, of_regressions):
+        """Return whether regressions of many rows predict labels hardly better than chance.
+
+        Chance has the frequencies of the classes; two standard errors over places count as hardly.
+        The rows are those of sites.
+        """
+        if self.is_of_all:
+            return False
+        y, weight = self.labels(rows)
+        place = (y[:, 0] > 0.0).astype(np.intp)
+        frequencies = np.bincount(place, weight) / weight.sum()
+        by_chance = Score(np.log(frequencies[place]), weight)
+        gain, error = _of_groups(of_regressions).gain(_of_groups(by_chance))
+        return gain <= CLEARLY_BETTER * error
+
     def of_regressions(self, rows, parameters, likelihood):
         """Return log probabilities by regressions: `Score`."""
         groups = [_without_say(piece) for piece in self.pieces(rows)]
@@ -163,14 +178,16 @@ class SitesHeldOut:
     def anew(self, problem, plan, own):
         """Return start and `Tried`, learned without regressions, as where sites are asked for.
 
-        Where the bound that it begins with leaves sites far behind, that is all. ``own`` is the
-        score of regressions.
+        Where the bound that it begins with leaves sites far behind, or regressions, which have
+        looked elsewhere, predict no labels, that is all. ``own`` is the score of regressions.
         """
         begin, budget = time.perf_counter(), Budget(problem.trace.clock)
-        sample, started = SiteLearning(problem), with_variational_start(problem, budget)
+        are_noise = self.held_out.tell_nothing(self.problem.rows, own)
+        sample = SiteLearning(problem)
+        started = with_variational_start(problem, budget, looks_elsewhere=not are_noise)
         start, learned, name = started.start, started.start.parameters, "by their bound"
         score = self._scored(problem, learned)
-        if not _is_left_behind(score, own):
+        if not (are_noise or _is_left_behind(score, own)):
             start, learned, *_ = learn_from_starts(started, sample, budget)
             learned, name = with_inducing(problem, plan, learned), "by their evidence"
             score = self._scored(problem, learned)

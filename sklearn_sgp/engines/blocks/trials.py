@@ -28,6 +28,7 @@ from ..explained import explains_little
 from ..lines import explain_most, gains_enough, line_starts, may_be_lines
 from ..other_starts import bic_penalty, random_starts
 from ..proportions import with_own_scales
+from ..variational import schedule
 from ..variational.class_start import with_regressed_start
 from ..variational.engine import Variational
 
@@ -354,7 +355,7 @@ def with_variances_of(start, rows, all_rows):
 # ---- A start for sites
 
 
-def with_variational_start(problem, budget):
+def with_variational_start(problem, budget, looks_elsewhere=True):
     """Return a problem whose start, and alternatives, have the kernel that a bound has found.
 
     Evidences of groups of near rows hardly lead from the usual kernel to those that classes ask for
@@ -367,6 +368,7 @@ def with_variational_start(problem, budget):
     columns of five count had -.469 nats a row by sites, now -.374.
 
     The same problem where likelihood or kernel have no such bound, or categories are learned.
+    ``looks_elsewhere`` lets a bound that explains little begin at other starts as well.
     """
     start, likelihood = problem.start, problem.start.likelihood
     if start.columns.categorical or not hasattr(likelihood, "expected_log_density"):
@@ -391,7 +393,9 @@ def with_variational_start(problem, budget):
     if not all(other.in_proportion for other in start.alternatives):
         starts += with_own_scales(starts)
     try:
-        found = [_by_bound(replace(bound, start=one), seconds / len(starts)) for one in starts]
+        fit = Variational("kmeans", len(some.Z)).fit if looks_elsewhere else _by_bound_alone
+        each = seconds / len(starts)
+        found = [_by_bound(replace(bound, start=one), fit, each) for one in starts]
     except NotPositiveDefiniteError:  # sites will do without, or say what is wrong
         return problem
     if any(one.interrupted for one in found):  # nothing with sites is there
@@ -404,12 +408,14 @@ def with_variational_start(problem, budget):
     return replace(problem, start=replace(begun, alternatives=others))
 
 
-def _by_bound(problem, seconds):
+def _by_bound(problem, fit, seconds):
     """Learn the kernel of a few rows given inducing inputs in these seconds."""
     clock = Clock(None if seconds == np.inf else seconds)
-    return Variational("kmeans", len(problem.start.parameters.Z)).fit(
-        replace(problem, trace=Trace(clock))
-    )
+    return fit(replace(problem, trace=Trace(clock)))
+
+
+def _by_bound_alone(problem):
+    return schedule.run(problem)[1]
 
 
 def _moved(start, learned):
