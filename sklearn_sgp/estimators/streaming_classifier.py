@@ -252,12 +252,14 @@ class StreamingSGPClassifier(SGPClassifier):
     --------
     SVGPClassifier : A model for rows that can be seen more than once.
 
-    Notes ----- This estimator is for batches that come in an order: places that are seen once,
-    classes whose boundary moves (with ``forget_factor`` below 1). On a boundary that rotates it had
-    0.25 nats a row where :meth:`SVGPClassifier.partial_fit` had 0.58. If each batch is a mixture of
-    all that there is, :meth:`SVGPClassifier.partial_fit` is better. It takes one step where this
-    one takes up to ``max_iter`` iterations on each batch. On the electricity prices of elec2 it had
-    0.47 nats in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
+    Notes
+    -----
+    This estimator is for batches that come in an order: places that are seen once, classes whose
+    boundary moves (with ``forget_factor`` below 1). On a boundary that rotates it had 0.25 nats a
+    row where :meth:`SVGPClassifier.partial_fit` had 0.58. If each batch is a mixture of all that
+    there is, :meth:`SVGPClassifier.partial_fit` is better. It takes one step where this one takes
+    up to ``max_iter`` iterations on each batch. On the electricity prices of elec2 it had 0.47 nats
+    in 3 s, and this one 0.60 in 67 s. A smaller ``max_iter`` makes batches faster.
 
     ``fit`` makes one pass over the rows in their order, as if they came in batches; with a
     ``forget_factor`` of 1 a table that is sorted by class is taken at random. The first batch of

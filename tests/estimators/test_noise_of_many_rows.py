@@ -99,7 +99,7 @@ def test_noise_is_known_where_no_time_is_left(model, likelihood, monkeypatch):
 @pytest.mark.parametrize("likelihood", ["auto", "heteroscedastic_student_t"])
 def test_some_rows_tell_of_tails_where_there_is_no_time_for_all(likelihood, monkeypatch):
     """Whether tails are chosen or were asked for."""
-    X, y = data(1000, tails=2.5)
+    (X, y), new = data(1000, tails=2.5), data(1000, tails=2.5, seed=100)
     monkeypatch.setattr(alternation, "LARGEST_SAMPLE", 500)
     options = {"optimizer": None, "noise_variance": 0.1, "normalize_y": "yeo-johnson"}
     chosen = made("vif", "auto", **options).fit(X, y)
@@ -108,7 +108,8 @@ def test_some_rows_tell_of_tails_where_there_is_no_time_for_all(likelihood, monk
     monkeypatch.setattr(time_shares, "TAILS", -1.0)
     some = made("vif", likelihood, **options).fit(X, y)
     assert_allclose(some.likelihood_.df, chosen.likelihood_.df, rtol=0.5)
-    assert abs(some.objective_ - chosen.objective_) < 0.12 * len(X)
+    few, all_rows = (one.log_density(*new).mean() for one in (some, chosen))
+    assert few > all_rows - 0.08  # .02 to .05 less with five seeds
 
 
 def test_a_round_begins_in_time_alone(monkeypatch):

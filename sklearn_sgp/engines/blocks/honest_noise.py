@@ -41,6 +41,13 @@ _REPEATED, _FEW_REPEATS = 1e-2, 1e-2
 # A smooth term may be noise, too, where it correlates rows with those nearest to them by less: of
 # those 1,000 rows it had 0.5 of the variance (-1.44 nats; -1.40 once it may).
 _UNCORRELATED = 0.5
+# All of a rough part that correlates rows with those nearest to them by less than this may cost the
+# BIC penalty of a variance and a length scale. 290 fresh made data sets of 60 to 250 rows: 16
+# change, all smooth functions; RMSE at their rows is .53 of what it was (.28 to .96), at new rows
+# .98, log density -.014 to .012 nats a row, .001 in the mean. With correlations of .1 to .3 six of
+# 190 data sets changed, and five, none smooth, lost .02 to .2 nats. 80 draws of 150 to 1,000
+# rows of eight tables stay as they are.
+_NO_CORRELATION = 0.05
 # Groups of near rows that judge: 1,000 rows of 4 to 8 columns in one group took 7 to 11 % of a fit.
 _JUDGING_GROUPS = 32
 
@@ -59,7 +66,8 @@ def with_honest_noise(problem, parameters, budget):
     for term in terms:
         share = _Share.of(term, problem, parameters, near)
         if share is not None:
-            parameters = share.largest(_density(share, problem, parameters, budget))
+            density = _density(share, problem, parameters, budget)
+            parameters = share.largest(density, len(problem.rows))
     return parameters
 
 
@@ -167,14 +175,16 @@ class _Share:
         precision = (noise + share * self.unknown) / (noise * (counts / weight.T) + own)
         return replace(piece, rows=rows.with_precision(precision.T))
 
-    def largest(self, value):
+    def largest(self, value, n_rows):
         """Return the result of the largest share that rows do not object to."""
-        before = value(0.0)
+        before, most_of_all = value(0.0), _NATS_OF_SHARES
+        if self.part.is_rough and self.correlation < _NO_CORRELATION:
+            most_of_all = max(np.log(n_rows) / n_rows, most_of_all)
 
         def objects(share, most):
             return not value(share) >= before - most
 
-        if not objects(_SHARES[-1], _NATS_OF_SHARES):  # all may cost least, as noise of each row
+        if not objects(_SHARES[-1], most_of_all):  # all may cost least, as noise of each row
             return self.moved(_SHARES[-1])
         for some, most in ((_SHARES, _NATS_OF_SHARES), (_LEAST_SHARES, _NATS_OF_LEAST)):
             found = bisect_left(some, True, key=lambda share: objects(share, most))
