@@ -56,6 +56,7 @@ def drawn_nearest(points, places, count, rng):
 
     It is not said by their order. Only where more are equal than are found does it take another
     search: 163 places among 700,000 rows of 8 columns take 0.41 s of CPU, in a drawn order 0.48.
+    Different rows that are equally near come as `nearest_rows` finds them.
     """
     found = nearest_rows(points, places, min(count + 1, len(points)))
     equal = (points[found[:, 1:]] == points[found[:, :-1]]).all(axis=2)
@@ -106,8 +107,12 @@ class _NearSoFar:
         rows = drawn_nearest(points, self.places, min(self.count, len(points)), self.rng)
         pairs = zip(rows, self.places, strict=True)
         away = np.stack([((points[own] - place) ** 2).sum(axis=1) for own, place in pairs])
+        # of equally near rows those found before stand for all rows until now: each of ten pieces
+        # has .05 to .18 of them, where by halves the last one had .5
+        stands_for = np.repeat([first, len(points)], [self.rows.shape[1], rows.shape[1]])
         rows, away = np.hstack([self.rows, rows + first]), np.hstack([self.away, away])
-        order = np.lexsort((self.rng.random_sample(away.shape), away))[:, : self.count]
+        drawn = self.rng.standard_exponential(away.shape) / stands_for
+        order = np.lexsort((drawn, away))[:, : self.count]
         self.rows, self.away = (np.take_along_axis(each, order, axis=1) for each in (rows, away))
 
 

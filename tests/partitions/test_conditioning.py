@@ -154,6 +154,15 @@ def test_which_of_equal_rows_are_near_is_drawn(rng, monkeypatch, count):
         assert is_drawn(np.flatnonzero(labels == k))
 
 
+def test_no_piece_of_a_table_has_most_of_the_equal_rows(monkeypatch):
+    """Ten pieces of 300 equal rows have about their shares of 100 that are near."""
+    monkeypatch.setattr(search, "_VALUES_AT_ONCE", 600)
+    X, draws = np.zeros((3000, 2)), np.random.RandomState(0)
+    near = [nearest_in_table(X, np.ones(2), np.array([0]), 100, draws) for _ in range(10)]
+    shares = np.bincount(np.concatenate(near, axis=None) // 300, minlength=10) / 1000
+    assert shares.min() > 0.025 and shares.max() < 0.25
+
+
 def test_a_large_table_is_never_copied_as_a_whole(rng, monkeypatch):
     """Memory of a search does not grow with the rows of a memory map."""
     X, seen = rng.standard_normal((1000, 2)), []

@@ -69,7 +69,7 @@ def best_start(problem, sample, starts, budget):
     n_iter : int
         Of all starts.
     """
-    drawn = [(starts[0], parameters) for parameters in random_starts(problem)]
+    drawn = [(replace(starts[0]), parameters) for parameters in random_starts(problem)]
     if len(starts) + len(drawn) == 1:
         return starts[0], starts[0].parameters, None, 0
     if {has_categories(start) for start in starts} == {True, False}:
@@ -182,7 +182,7 @@ def _or_with_another_kernel(problem, sample, starts, result, budget):
         return result
     start, parameters = begins[0]
     there = {"theta": parameters.theta, "log_noise": parameters.log_noise}
-    # probes come before the start that they are made of, which is told last
+    # what probes have made of a start comes before it
     scores = {id(one): value.mean for (one, _), value in zip(begins, values, strict=True)}
     first = {in_words(one.kernel): one for one in starts[::-1] if id(one) in scores}
     least = scores[id(first[in_words(start.kernel)])]
@@ -243,7 +243,8 @@ def _best_of(begins, run, share, problem, budget, about="kernel and start", befo
     ``before`` are `Tried` that these are compared with.
     """
     seconds = share * budget.left() / len(begins)
-    names = numbered(in_words(start.kernel) for start, _ in begins)
+    names = [one.name for one in before] + [in_words(start.kernel) for start, _ in begins]
+    names = numbered(names)[len(before) :]
 
     comparison = Comparison(about, problem.trace)
     comparison.tried.extend(before)

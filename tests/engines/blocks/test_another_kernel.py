@@ -53,6 +53,7 @@ def test_a_kernel_that_leads_is_tried_where_another_has_won(problem, monkeypatch
     np.testing.assert_array_equal(tried[4][1].theta, tried[3][1].theta - 0.1)
     assert in_words(chosen.kernel) == taken
     there = [one for one in problem.trace.choices if one["choice"] == "another kernel there"]
+    assert [one["seconds"] == 0.0 for one in there] == [True, False]
     assert {one["candidate"]: one["taken"] for one in there} == {
         name: name == taken for name in (RBF, MATERN)
     }
@@ -62,3 +63,10 @@ def test_a_kernel_that_leads_is_tried_where_another_has_won(problem, monkeypatch
 def test_no_other_kernel_is_tried_that_was_behind(problem, monkeypatch, values):
     """Kernels are compared where both start: who lost there is not asked again."""
     tried_with(problem, monkeypatch, values)
+
+
+def test_drawn_starts_say_nothing_of_the_usual_one(problem, monkeypatch):
+    """They have its kernel, and what they come to is not where it starts."""
+    problem = replace(problem, settings=replace(problem.settings, n_restarts_optimizer=1))
+    tried, _ = tried_with(problem, monkeypatch, [1.0, 0.5, 0.2, 2.0, -3.0])
+    assert len(tried) == 5
