@@ -216,6 +216,8 @@ def rows_within(problem, fitted, size, share, least=_TIMED_ROWS):
     size = min(size, n_rows)
     if not np.isfinite(clock.max_time) or size <= least:
         return size
+    if clock.left() <= 0.0:  # whatever a row costs
+        return least
     predictor, n_jobs = fitted.predictor, problem.settings.n_jobs
     places = predictor.drawn(n_rows, _TIMED_ROWS, np.random.RandomState(0))
     rows = problem.rows.select(places)

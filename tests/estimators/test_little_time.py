@@ -19,6 +19,7 @@ from sklearn_sgp.engines.blocks import (
 from sklearn_sgp.engines.blocks.group_draws import GroupDraws
 from sklearn_sgp.engines.blocks.pace import LEAST_GROUPS
 from sklearn_sgp.likelihoods import StudentT
+from sklearn_sgp.noise import left_out_errors
 from sklearn_sgp.noise.given_noise import NoiseFit
 from sklearn_sgp.noise.left_out_errors import NOISE_ROWS
 from sklearn_sgp.objectives import near_sites
@@ -168,3 +169,18 @@ def test_k_means_looks_at_few_rows_where_time_is_short(max_time, n_looked_at, mo
     options = {"n_inducing": 10, "max_iter": 2, "random_state": 0}
     AnytimeSGPRegressor(max_time=max_time, **options).fit(*table(1500))
     assert sizes == 2 * [n_looked_at]
+
+
+@pytest.mark.parametrize("max_time, n_timed", [(1e-3, 0), slow(60.0, 1)])
+def test_no_prediction_is_timed_where_time_is_over(max_time, n_timed, monkeypatch):
+    """What is learned of the noise has its fewest rows then, whatever a row costs."""
+    timed, measured = [], left_out_errors.measured_seconds
+
+    def noted(task):
+        timed.append(task)
+        return measured(task)
+
+    monkeypatch.setattr(left_out_errors, "measured_seconds", noted)
+    options = {"n_inducing": 10, "max_iter": 2, "random_state": 0, "likelihood": "student_t"}
+    AnytimeSGPRegressor(max_time=max_time, **options).fit(*table(1500))
+    assert len(timed) == n_timed
