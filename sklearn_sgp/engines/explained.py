@@ -120,6 +120,11 @@ def explains_little_of(of_class, log_p):
     return log_p > -np.inf and 1.0 + log_p / _entropy(of_class) < _LITTLE_EVIDENCE
 
 
+def is_below_chance(of_class, log_p):
+    """Return whether a mean log probability of labels is below that by frequencies; see above."""
+    return log_p < -_entropy(of_class)
+
+
 def _entropy(of_class):
     """Return the entropy of classes, in nats a row, by what the rows of each count, (C,)."""
     frequencies = of_class[of_class > 0.0] / of_class.sum()

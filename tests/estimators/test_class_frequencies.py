@@ -162,3 +162,17 @@ def test_class_weights_count(rare):
     """Weights of classes multiply their frequencies."""
     model = fixed(class_weight={0: 1.0, 1: 3.0}, variance=1e-12).fit(*rare)
     assert_allclose(model.predict_proba(FAR)[0, 1], 36.0 / 224.0, rtol=1e-6)
+
+
+def test_each_label_once_at_each_input():
+    """Nothing tells labels from one another: the log probability of new ones was -4.4."""
+    rng, n_classes = np.random.default_rng(2), 6
+    X = np.repeat(rng.normal(size=(50, 4)), n_classes, axis=0)
+    y = np.tile(np.arange(n_classes), 50)
+    known = rng.random(len(y)) < 5 / 6
+    kernel = ConstantKernel(1.0, (1e-4, 1e4)) * RBF(0.3, "fixed")
+    model = SVGPClassifier(kernel, random_state=0).fit(X[known], y[known])
+    assert model.objective_ > -(np.log(n_classes) + 0.01) * known.sum()
+    p = model.predict_proba(X[~known])[np.arange((~known).sum()), y[~known]]
+    assert np.log(p).mean() > -np.log(n_classes) - 0.03
+    assert any(one["choice"].startswith("variance by the bound") for one in model.choices_)

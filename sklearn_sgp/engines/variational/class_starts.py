@@ -21,7 +21,7 @@ from ...objectives.scores import Score, is_better
 from ...optimize import time_shares
 from ...optimize.budget import count_within
 from ...optimize.choices import Tried, climb, numbered, tell
-from ..explained import explains_little_of
+from ..explained import explains_little_of, is_below_chance
 from .candidates import starts_of
 from .class_regressions import RegressionInference, regressions_of
 from .inference import knowing
@@ -37,6 +37,8 @@ _AT_ONCE = 16_384
 # Factors by which the variance of regressions is multiplied: these powers of 4, beginning at 16,
 # which is nearest to the best bound on most tables.
 _FACTOR, _FIRST, _LEAST, _LARGEST = 4.0, 2, -1, 5
+# Steps from the largest to the least variance of default kernels, 1e4 to 1e-4.
+_FALLS = 13
 # Length scales are multiplied by powers of a step, at most so many: the noise that regressions give
 # to labels asks for scales that are too short where classes have sharp edges, or overlap. 24 draws
 # of eight tables gain 0.03 nats (lines with noise 0.12, two periods of a sine 0.05) and lose 0.01
@@ -93,6 +95,7 @@ def from_regressions(problem, budget, learn):
         regressions = ClassRegressions(some, likelihood, problem.settings.n_jobs)
         q, _ = regressions.optimal_q(problem.prior(run.parameters))
         return knowing(problem, (q, some.total_weight)), run
+    best = search.unless_below_chance(best)
     likelihood = best.left_out.calibrated()
     if problem.start.earlier is not None:
         best, likelihood = search.best_or_earlier(best, likelihood)
@@ -202,6 +205,36 @@ class VarianceSearch:
         """Return whether these labels are hardly more probable than by how many there are."""
         left_out, score = self._held_out(best)
         return explains_little_of(np.bincount(left_out.place, left_out.weight), score.mean)
+
+    def unless_below_chance(self, best):
+        """Return what is best, with less variance where its bound is below that of no function.
+
+        Equal inputs are held out together, and functions that vary fast predict them by
+        frequencies, whatever their variance is: nothing judges labels at inputs that are known.
+        Without inputs that come again labels judge well: the bound would lose weak functions.
+        """
+        may_mislead = perf_counter() <= self.deadline and self.first.inputs_come_again()
+        if not (may_mislead and self.tells_little(best)):
+            return best
+        begin = self.first.by_bound("as chosen", best.parameters)
+        if not is_below_chance(self.first.known_counts(), begin.score.mean):
+            return best
+
+        def at(step):
+            changed = self._changed(best.parameters, _FACTOR**step)
+            if changed is None or perf_counter() >= self.deadline:
+                return None
+            return self.first.by_bound(f"power {step}", changed)
+
+        def gains(score, before):
+            return score.mean > before.mean
+
+        about = f"variance by the bound, powers of {_FACTOR:g}"
+        less = climb(begin, at, (-1,), _FALLS, gains, about, self.problem.trace)
+        if less is begin:
+            return best
+        found = self.first.judged(less.result, self.problem.start.likelihood)
+        return best if self.score(best).is_better(self.score(found)) else found
 
     def _held_out(self, best):
         """Return all labels that are held out, and their `Score`; see `score`."""

@@ -65,6 +65,26 @@ class LabelFolds:
         score = self.problem.raised(score, parameters)
         return Tried(name, judged, score, perf_counter() - began)
 
+    def by_bound(self, name, parameters):
+        """Return `Tried` of some parameters, scored by the bound of the first part's known labels.
+
+        The result are the parameters.
+        """
+        began, bound = perf_counter(), self.folds[0][0]
+        prior = self.problem.prior(parameters.with_values(Z=parameters.Z[self.some]))
+        value = bound.at(parameters, prior)[-1]
+        score = Score.of_objective(value, bound.rows.total_weight)
+        return Tried(name, parameters, score, perf_counter() - began)
+
+    def inputs_come_again(self):
+        """Return whether known inputs of the first part come twice and more, in the mean."""
+        X = np.asarray(self.folds[0][0].rows.X)
+        return 2 * len(np.unique(X, axis=0)) <= len(X)
+
+    def known_counts(self):
+        """Return what the known labels of each class of the first part count, (C,)."""
+        return self.folds[0][0].rows.code_counts(self.problem.inference.n_latent)
+
     def judged(self, parameters, likelihood):
         """Return `JudgedLabels` of some parameters and a likelihood of one temperature."""
         prior = self.problem.prior(parameters.with_values(Z=parameters.Z[self.some]))
