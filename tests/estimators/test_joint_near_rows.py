@@ -142,6 +142,25 @@ def test_correlations_hold_where_few_near_rows_make_deviations_large(rng):
         assert np.quantile(off, 0.95) < 0.05
 
 
+@pytest.mark.slow
+def test_more_inducing_inputs_bring_the_exact_sums_and_differences(rng):
+    """Of a smooth function in many columns they say what few near rows cannot."""
+    kernel, (X, T) = RBF([1.0] * 4), (rng.uniform(-1.0, 1.0, (n, 4)) for n in (1500, 100))
+    V = np.linalg.solve(np.linalg.cholesky(kernel(X) + NOISE * np.eye(1500)), kernel(X, T))
+    exact = kernel(T) - V.T @ V
+    i, j = np.triu_indices(100, 1)
+    worst = []
+    for n_inducing in (30, 300):
+        ours = AnytimeSGPRegressor(kernel, n_neighbors=20, n_inducing=n_inducing, **GIVEN)
+        ours.fit(X, np.sin(X[:, 0]))
+        covariance = ours.predict(T, return_cov=True, include_noise=False)[1]
+        for sign in (1.0, -1.0):
+            variances = [C[i, i] + C[j, j] + 2.0 * sign * C[i, j] for C in (covariance, exact)]
+            worst.append(np.abs(np.sqrt(variances[0] / variances[1]) - 1.0).max())
+    assert min(worst[:2]) > 0.15
+    assert max(worst[2:]) < 0.05
+
+
 def across_borders(model, rng):
     """Return pairs of places a hair apart, between which the nearest cell changes."""
     partition, pairs = fitted(model).predictor.partition, []
