@@ -9,6 +9,7 @@ from ..explained import hardly_explains
 from ..learned_directions import or_along_directions
 from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns
+from ..parts_of_outputs import or_with_parts_of_outputs
 from ..variational.class_start import with_regressed_start
 from .site_engine import SitesInBlocks
 from .solver import add_to_blocks, fit_in_blocks
@@ -54,6 +55,7 @@ class BlockModels:
             if best.problem is not problem:
                 return best
         best = or_fast_along_columns(problem, best, learn)
+        best = or_with_parts_of_outputs(problem, best, learn)
         return or_along_directions(problem, best, learn)
 
     def _learned(self, problem):

@@ -8,6 +8,7 @@ from ..explained import is_doubtful
 from ..learned_directions import or_along_directions
 from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns
+from ..parts_of_outputs import or_with_parts_of_outputs
 from .class_regressions import has_bound_of_labels
 from .class_start import begun_with_regressions
 from .equal_outputs import or_as_one_output
@@ -53,6 +54,7 @@ class Variational:
         if usual is not problem:
             best = best.or_from(begun, run)
         best = or_fast_along_columns(problem, best, run)
+        best = or_with_parts_of_outputs(problem, best, run)
         best = or_off_the_plateau(problem, best, run)
         best = or_as_one_output(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
