@@ -395,38 +395,32 @@ def noise_of_each(rows, noise_variance):
     return noise_variance * (counts / weight.T).T.reshape(len(rows), -1)
 
 
-def merge_repeated(X, y, weight):
+def merge_repeated(X, y, weight, offset=None):
     """Sort and merge repeated rows, up to 2,048; larger sets only lose rows of weight zero.
 
-    Returns inputs, targets, weights, and where each row of positive weight is now, None for where
-    it was.
+    Returns inputs, targets, weights, what is added to the function, and where each row of positive
+    weight is now, None for where it was.
 
     Weights and repetitions then are one problem to the last bit. Equal to rounding is not enough:
     where a model can interpolate, L-BFGS amplifies the difference (in 5 of 12 data sets of 15 rows
     and 30 columns scikit-learn's check failed, predictions differing by up to 0.6).
     """
-    X, y, weight = drop_zero_weight(X, y, weight)
+    X, y, weight, offset = drop_zero_weight(X, y, weight, offset)
     if len(X) > MERGE_ROWS:
-        return X, y, weight, None
-    first, inverse = sorted_rows(np.column_stack([X, y]), X.shape[1])
+        return X, y, weight, offset, None
+    parts = [X, y] if offset is None else [X, y, offset]
+    first, inverse = sorted_rows(np.column_stack(parts), X.shape[1])
     mass = np.bincount(inverse, weights=weight)
-    return X[first], y[first], None if (mass == 1.0).all() else mass, inverse
-
-
-def merge_with_offset(X, y, weight, offset):
-    """Do the same where something is added to the function: it comes before the places."""
-    if offset is None:
-        *merged, places = merge_repeated(X, y, weight)
-        return *merged, None, places
-    X, both, weight, places = merge_repeated(X, np.column_stack([y, offset]), weight)
-    return X, np.ascontiguousarray(both[:, :-1]), weight, both[:, -1], places
+    weight = None if (mass == 1.0).all() else mass
+    offset = None if offset is None else offset[first]
+    return X[first], y[first], weight, offset, inverse
 
 
 def merge_observed(X, y, weight, offset=None):
     """Do the same where targets may be NaN."""
     missing = np.isnan(y)
     both = np.column_stack([np.where(missing, 0.0, y), missing])
-    X, both, weight, offset, places = merge_with_offset(X, both, weight, offset)
+    X, both, weight, offset, places = merge_repeated(X, both, weight, offset)
     y, missing = np.split(both, 2, axis=1)
     return X, np.where(missing == 1.0, np.nan, y), weight, offset, places
 

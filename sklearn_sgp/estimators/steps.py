@@ -16,7 +16,7 @@ from .._parallel import single_blas_thread
 from ..data.checks import check_first_scaled, warn_of_far_targets
 from ..data.class_targets import ClassLabels, ClassTargets
 from ..data.distinct import contains_rows
-from ..data.rows import make_rows, merge_with_offset
+from ..data.rows import make_rows, merge_repeated
 from ..data.targets import Targets, target_columns
 from ..data.warped_targets import fit_warped
 from ..data.winsorize import winsorized
@@ -54,8 +54,8 @@ _USUAL_ALPHA, _ALPHA_ROWS = 0.01, 1024
 
 def merge_repeated_rows(fit):
     """Replace rows that are equal in all columns and targets by one of their weight."""
-    parts = fit.X, target_columns(fit.y), fit.weight, fit.offset
-    X, y, weight, offset, places = merge_with_offset(*parts)
+    y = target_columns(fit.y)
+    X, y, weight, offset, places = merge_repeated(fit.X, y, fit.weight, fit.offset)
     return replace(fit, X=X, y=y, weight=weight, offset=offset, places=places)
 
 
@@ -149,8 +149,7 @@ def _placed(labels, fit, merges):
     place = labels.positions(known)
     places = None
     if merges:
-        X, place, weight, offset, places = merge_with_offset(X, place, weight, offset)
-        place = place.ravel().astype(np.intp)
+        X, place, weight, offset, places = merge_repeated(X, place, weight, offset)
     of_class = np.bincount(place, weights=weight, minlength=labels.n_outputs).astype(np.float64)
     fit = replace(fit, X=X, y=place, weight=weight, offset=offset, places=places, targets=labels)
     return fit, of_class

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._compat import FitProgress
 from ..data.checks import check_spread, check_weights_of_stream
-from ..data.rows import merge_with_offset
+from ..data.rows import merge_repeated
 from ..data.targets import count_samples
 from ..engines.base import Problem
 from ..engines.streams.begin_anew import NOT_BEGUN, Turns
@@ -245,8 +245,8 @@ def _rows_and_order(estimator, inputs, y, weight):
     rows = estimator._later_rows(inputs, y, weight)
     if mixes_outputs(estimator):  # each has outputs of its own
         return rows, np.arange(len(rows))
-    merged = merge_with_offset(rows.X, rows.y, rows.weight, rows.offset)
-    X, y, weight, offset, places = merged
+    parts = rows.X, rows.y, rows.weight, rows.offset
+    X, y, weight, offset, places = merge_repeated(*parts)
     places = np.arange(len(X)) if places is None else places
     order = np.argsort(np.unique(places, return_index=True)[1])
     return replace(rows, X=X, y=y, weight=weight, offset=offset), order

@@ -12,7 +12,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
     SVGPRegressor,
 )
-from sklearn_sgp.engines.streams.rounds import first_step
+from sklearn_sgp.engines.streams.plan import first_step
 
 # Nothing learned
 

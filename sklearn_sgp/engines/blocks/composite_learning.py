@@ -20,7 +20,6 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._parallel import blas_threads_for
 from ...data.rows import ConditionedRows
 from ...data.winsorize import with_light_tails
-from ...kernels._length_scales import variance_mask
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...objectives.left_out_classes import LeftOutClasses
 from ...objectives.scores import Score
@@ -36,7 +35,7 @@ from .group_draws import GROUP_SIZE, NEIGHBORS, GroupDraws
 from .hyperparameters import lbfgs_options
 from .pace import LEAST_GROUPS, Ahead, seconds_of_group
 from .trials import above_repeats, best_start, numbers_of_categories, task_of, with_variances_of
-from .ways import FIRST_PASSES, RATE, TRIAL_ITERATIONS, AllRows, Labels, Numbers, learn_in_rounds
+from .ways import FIRST_PASSES, RATE, AllRows, Labels, Numbers, learn_in_rounds
 
 # Numbers are learned from so few rows in one group, the exact process: many groups of 300 rows cost
 # as much. 18 draws of 700 rows from nine tables gain 0.04 nats a row by it (RMSE 3 % less) in a
@@ -61,11 +60,6 @@ _GROUPS_OF_A_STEP = 4
 # Logarithms of a default kernel's parameters move at most so far in one ascent: the first step of
 # L-BFGS may jump to a far corner, where equal targets of equal rows are all that counts.
 _LARGEST_LOG_MOVE, _AT_REACH = 3.0, 1e-6
-# Far targets are a function's where a kernel that has learned with them predicts rows that are held
-# out by so many nats better; then groups of near rows, which few of them are in, are learned from.
-# Peaks of few rows gain .17 to 3.7 nats (seven draws), outliers and long tails lose .002 to .7
-# (seven tables).
-_FAR_TARGETS_GAIN = 0.05
 
 
 def learn_from_near_rows(problem, budget):
@@ -129,7 +123,7 @@ def _from_best(problem, sample, start, parameters, value, budget):
     """Go on from the best start; return it, as what is left to learn needs it, and the rest."""
     task = task_of(problem, start)
     if sample.whole and sample.held_out is None:
-        parameters, more, cut_by = sample.learn_whole(task, parameters, budget)
+        parameters, more, cut_by = sample.way.learn_whole(task, parameters, budget)
     else:
         parameters, more, cut_by = sample.learn(task, parameters, value, budget)
     if sample.rows is not problem.rows and not problem.trace.stopped:
@@ -158,7 +152,6 @@ class CompositeLearning:
     def __init__(self, problem, may_be_whole=True):
         self.rng, self.has_labels = problem.rng, problem.rows.of_classes
         rows, n_rows = problem.rows, len(problem.rows)
-        self.is_exact = problem.inputs_are_rows
         self.begins = not (problem.is_interim or self.has_labels)
         if self.begins and n_rows > LARGEST_WHOLE:
             rows = with_light_tails(problem.rows)
@@ -307,16 +300,6 @@ class CompositeLearning:
         parameters, n_iter, _ = self.way.trial(task, parameters, limit, budget)
         return parameters, n_iter, self.value(task, parameters)
 
-    def learn_whole(self, task, parameters, budget):
-        """Learn in one long ascent with all rows in one group.
-
-        That of the exact process goes on from its reach: the variance of a function without noise
-        is far from where it starts.
-        """
-        self.ahead.round()
-        options = task.settings.max_iter, budget.left(), budget, self.is_exact
-        return self.ascend(task, self.groups(parameters), parameters, *options)
-
     def first_round(self, task, parameters, limit, budget):
         """Return parameters, iterations and the score after half a round, or before if better.
 
@@ -337,44 +320,9 @@ class CompositeLearning:
         return parameters, n_iter, value
 
     def learn_with_tails(self, task, parameters, budget):
-        """Learn the noise, then in rounds, of targets that had no tails until then.
-
-        The search for the noise ends at the first iteration that gains next to nothing, as rounds
-        go on with it: 20,000 flights, whose log noise then is -1.0990 in the place of -1.0995, took
-        28 evaluations, a fifth of the fit, and take 6.
-        """
+        """Learn from targets that had no tails until then, as the way that it follows does."""
         self.near = replace(self.near, rows=task.rows)
-        if self.whole:
-            return self._learn_whole_with_tails(task, parameters, budget)
-        n_iter, space, limit = 0, task.space.only("log_noise"), task.settings.max_iter
-        if space.groups:
-            settings = replace(task.settings, n_iter_no_change=1)
-            of_noise = replace(task, start=replace(task.start, space=space), settings=settings)
-            groups, iterations = self.groups(parameters), min(TRIAL_ITERATIONS, limit)
-            parameters, n_iter, _ = self.ascend(
-                of_noise, groups[-self.near.count :], parameters, iterations, budget.left(), budget
-            )
-        parameters, more, cut_by = self.learn(task, parameters, None, budget)
-        return parameters, n_iter + more, cut_by
-
-    def _learn_whole_with_tails(self, task, parameters, budget):
-        """Learn variances and noise of all rows; see whether far targets tell of length scales.
-
-        These then follow the targets of some rows, and predict those of others far better.
-        """
-        of_variances = replace(task.start, space=_of_variances(task.space, parameters))
-        found, n_iter, cut_by = self.learn_whole(
-            replace(task, start=of_variances), parameters, budget
-        )
-        if cut_by == "max_time" or task.trace.stopped:
-            return found, n_iter, cut_by
-        if self.held_out is None:
-            self.hold_out()
-        before, most = self.value(task, found), task.settings.max_iter
-        learned, more, _ = self.way.round(task, found, most, RATE, budget.left(), budget)
-        gain = self.value(task, learned).mean - before.mean
-        self.misses_far_targets = gain > _FAR_TARGETS_GAIN
-        return found, n_iter + more, cut_by
+        return self.way.learn_with_tails(task, parameters, budget)
 
     def learn(self, task, parameters, value, budget):
         """Learn in rounds, as long as they gain more on other groups than its standard error."""
@@ -465,16 +413,3 @@ class CompositeLearning:
             is_over = n_iter >= max_iter or task.trace.stopped or cut_by is not None
             if is_over or not goes_on or moved < _LARGEST_LOG_MOVE - _AT_REACH:
                 return parameters, n_iter, cut_by
-
-
-def _of_variances(space, parameters):
-    """Return the space where all of the kernel but its variances stays where it is.
-
-    The evidence of all rows explains far targets by short length scales, where it may: 1,000 rows
-    with 1 % of outliers had -3.95 nats of new rows by 45 weights of directions, now -1.04.
-    """
-    if not space.learns("theta"):
-        return space
-    stays = np.repeat(parameters.theta[:, None], 2, axis=1)
-    varies = variance_mask(parameters.expression)[:, None]
-    return space.with_group("theta", bounds=np.where(varies, space.group("theta").bounds, stays))

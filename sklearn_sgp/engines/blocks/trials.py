@@ -75,7 +75,7 @@ def best_start(problem, sample, starts, budget):
     if {has_categories(start) for start in starts} == {True, False}:
         result = _numbers_first(problem, sample, starts, drawn, budget)
     else:
-        begins = [*((start, start.parameters) for start in starts), *drawn]
+        begins = _as_begun(starts) + drawn
         result = _best_of(begins, sample.trial, time_shares.TRIALS, problem, budget)
         result = _or_elsewhere(problem, sample, result, time_shares.TRIALS, budget)
         result = _or_with_another_kernel(problem, sample, starts, result, budget)
@@ -100,6 +100,10 @@ def best_start(problem, sample, starts, budget):
     return *begins[0], values[0], n_iter + more
 
 
+def _as_begun(starts):
+    return [(start, start.parameters) for start in starts]
+
+
 def _is_clear(first, second):
     gain, error = first.gain(second)
     return gain > CLEARLY_BETTER * error
@@ -112,12 +116,12 @@ def _with_own_scales(problem, sample, starts, result, budget):
     accuracy of 0.61, now all 0.9 and more. Where that finds nothing either, what regressions of
     some labels have found is tried: of 24 further draws three had 0.6, now 0.93 and more.
     """
-    own = [(start, start.parameters) for start in with_own_scales(starts)]
+    own = _as_begun(with_own_scales(starts))
     where, share = (problem, sample), time_shares.TRIALS
     result = _or_from(own, "length scales of columns", *where, result, share, budget)
     is_over = problem.trace.stopped or not explains_little(problem.rows, result[1][0].mean)
     begun = None if is_over else with_regressed_start(problem)
-    begins = [(begun.start, begun.start.parameters)] if begun else []
+    begins = _as_begun([begun.start] if begun else [])
     return _or_from(begins, "start of regressions", *where, result, share, budget)
 
 
@@ -126,9 +130,8 @@ def _or_from(more, about, problem, sample, result, share, budget):
     begins, values, n_iter = result
     if problem.trace.stopped or budget.left() <= 0.0 or not more:
         return result
-    best = Tried(in_words(begins[0][0].kernel), (begins[0], 0), values[0], 0.0)
-    run = sample.trial
-    found, more_values, n = _best_of(more, run, share, problem, budget, about, (best,))
+    before = (_tried(begins[0], values[0]),)
+    found, more_values, n = _best_of(more, sample.trial, share, problem, budget, about, before)
     if found[0] is not begins[0]:
         begins, values = (found[0], *begins), (more_values[0], *values)
     return begins, values, n_iter + n
@@ -142,11 +145,11 @@ def _best_first(begins, values):
 
 def _numbers_first(problem, sample, starts, drawn, budget):
     """Try kernels of numbers alone, then those with categories from the best of these."""
-    numbers = [(start, start.parameters) for start in starts if not has_categories(start)]
-    result = _best_of(numbers, sample.trial, time_shares.TRIALS_OF_NUMBERS, problem, budget)
-    result = _or_elsewhere(problem, sample, result, time_shares.TRIALS_OF_NUMBERS, budget)
-    starts_of_numbers = [start for start, _ in numbers]
-    result = _or_with_another_kernel(problem, sample, starts_of_numbers, result, budget)
+    numbers = [start for start in starts if not has_categories(start)]
+    share = time_shares.TRIALS_OF_NUMBERS
+    result = _best_of(_as_begun(numbers), sample.trial, share, problem, budget)
+    result = _or_elsewhere(problem, sample, result, share, budget)
+    result = _or_with_another_kernel(problem, sample, numbers, result, budget)
     alone, values, n_iter = result
     if problem.trace.stopped:
         return result
@@ -205,21 +208,19 @@ def _or_lines(problem, sample, result, budget):
     lines = [] if problem.trace.stopped else _likely_lines(problem.start, rows, before)
     if not lines:
         return result
-    tried, costs = [_tried(begins[0], values[0], 0.0)], []
+    tried, costs = [_tried(begins[0], values[0])], []
     for start in lines:
         begin = time.perf_counter()
         limit = begin + time_shares.TRIALS * budget.left() / len(lines)
-        learned, more, score = sample.trial(
-            task_of(problem, start), start.parameters, limit, budget
-        )
-        tried.append(_tried((start, learned), score, time.perf_counter() - begin))
+        learned, n, score = sample.trial(task_of(problem, start), start.parameters, limit, budget)
+        tried.append(_tried((start, learned), score, n, time.perf_counter() - begin))
         costs.append(bic_penalty(start, len(rows)))
-        n_iter += more
     after = rows.total_weight * np.array([one.score.mean for one in tried[1:]])
     is_better = gains_enough(after.max(), before, len(rows))
     taken = tried[1 + int(np.argmax(after - costs))] if is_better else tried[0]
     tell("lines in the place of the smooth part", tried, taken, problem.trace)
-    return ((taken.result,), (taken.score,), n_iter) if is_better else (begins, values, n_iter)
+    n_iter += sum(one.result[1] for one in tried)
+    return ((taken.result[0],), (taken.score,), n_iter) if is_better else (begins, values, n_iter)
 
 
 def _likely_lines(start, rows, before):
@@ -233,8 +234,8 @@ def _likely_lines(start, rows, before):
     return lines[:1] if categorical and explain_most(rows, before, categorical) else []
 
 
-def _tried(begin, score, seconds):
-    return Tried(in_words(begin[0].kernel), begin, score, seconds)
+def _tried(begin, score, n_iter=0, seconds=0.0):
+    return Tried(in_words(begin[0].kernel), (begin, n_iter), score, seconds)
 
 
 def _best_of(begins, run, share, problem, budget, about="kernel and start", before=()):
@@ -292,7 +293,7 @@ def begins_with_categories(of_numbers, result, starts):
     starts = [start for start in starts if has_categories(start) and _parts(start) == own]
     sums = [start for start in starts if len(_places_of_numbers(start)) == len(result.theta)]
     begins = [(start, _with_small_levels(start, result)) for start in sums]
-    return begins + [(start, start.parameters) for start in starts]
+    return begins + _as_begun(starts)
 
 
 def _parts(start):

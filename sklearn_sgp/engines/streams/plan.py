@@ -103,6 +103,8 @@ class StreamPlan:
         Whether the batch tells that there is less noise than there was.
     holds_function : bool
         Whether kernel and Fourier features stay; see `optimize.frequencies.holding_function`.
+    first_step : float
+        How far L-BFGS first moves, as a share of how far it moves otherwise.
     """
 
     start: Start
@@ -128,6 +130,7 @@ class StreamPlan:
     waits: bool = False
     known: Known | None = None
     noise_fell: bool = False
+    first_step: float = 1.0
 
     @property
     def gives_up_kernel(self):
@@ -143,10 +146,11 @@ class StreamPlan:
 
     def going_on(self, weight):
         """Return the plan of a later batch, of so much weight, where the next one learns on."""
-        settings = self.of_later(weight).settings
-        if settings.optimizer != "adam":
-            settings = replace(settings, tol=_LATER_TOL * settings.tol, n_iter_no_change=1)
-        return replace(self, settings=settings)
+        if self.settings.optimizer == "adam":
+            return self
+        later = self.of_later(weight)
+        settings = replace(later.settings, tol=_LATER_TOL * later.settings.tol, n_iter_no_change=1)
+        return replace(later, settings=settings, first_step=first_step(weight))
 
     def choose(self, rows, parameters, old, seen, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
@@ -196,6 +200,14 @@ class StreamPlan:
             rho=self.settings.natural_step,
             **options,
         )
+
+
+def first_step(weight):
+    """Return how far L-BFGS first moves: the standard error of a log variance told by some rows.
+
+    It is a power of two, by which numbers are divided and multiplied without rounding.
+    """
+    return min(float(np.exp2(np.rint(0.5 * np.log2(2.0 / weight)))), 1.0)
 
 
 @dataclass(frozen=True)

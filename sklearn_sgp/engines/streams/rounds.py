@@ -84,7 +84,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     """
     best, n_iter = None, 0
     first = plan.weight_learned == 0.0 or plan.restarts
-    radius, share, told, leeway, goes_on = np.inf, np.inf, 1.0, 1.0, False
+    radius, share, told, leeway = np.inf, np.inf, 1.0, 1.0
     if not first:
         # parameters that rest on fewer rows than now come are no more than a start
         weight = plan.waiting.weight + rows.total_weight
@@ -100,9 +100,7 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     space = plausible(plan.start, parameters, rows)
     fall = NOISE_MOVES if plan.noise_fell else 1.0
     space = trusted(space, parameters, radius, radius * min(leeway, 1.0), fall)
-    space = space.weighted(told)
-    if goes_on and plan.settings.optimizer != "adam":
-        space = space.in_units(first_step(weight))
+    space = space.weighted(told).in_units(plan.first_step)
     space = space.without("log_noise") if plan.holds_noise else space
     space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
@@ -165,14 +163,6 @@ def _reach(weight, plan):
     """Return what share of the rows before some weight is, and how far it may move parameters."""
     share = weight / plan.weight_learned
     return share, plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
-
-
-def first_step(weight):
-    """Return how far L-BFGS first moves: the standard error of a log variance told by some rows.
-
-    It is a power of two, by which numbers are divided and multiplied without rounding.
-    """
-    return min(float(np.exp2(np.rint(0.5 * np.log2(2.0 / weight)))), 1.0)
 
 
 def _misfit(parameters, rows, old, plan):
