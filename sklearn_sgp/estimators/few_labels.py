@@ -9,6 +9,8 @@ from .._linalg import NotPositiveDefiniteError
 from ..data.frequencies import Frequencies, succession
 from ..data.held_out import first_of_equals
 from ..data.inputs import Inputs
+from ..engines.blocks.composite_learning import learns_much_of_categories
+from ..engines.blocks.trials import numbers_of_categories
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
 from ..predict.classes import Classes
@@ -36,6 +38,14 @@ _SHARES_TRIED = 41
 # 300 rows, 25 gain less: 12 of them then predict new rows better by .006 to .09 nats a row, two
 # worse by .01; of seven with 15 to 25 nats six lost .004 to .04. It takes five times the fit.
 _DOUBTED_ROWS, _CLEAR_NATS = 300, 15.0
+# Kernels of many categories have seen all labels, and have a number for each level, which costs
+# half a logarithm of the rows (BIC): any table of which the labels gain less is asked. One part in
+# so many is left out of more than 300 rows, as each takes a fit. 1,000 rows, five columns of 5 to
+# 30 levels, log probabilities of new rows. Six per cent of a rare class, AnytimeSGPClassifier, five
+# draws: -.33, -.32, -.23, -.22, -.25 become those of frequencies, -.25, -.20, -.20, -.21, -.23; 12
+# to 20 %, three draws: .001 to .010 more; half of either, levels that tell much: .02 more and .03
+# less. SVGPClassifier, three draws: -1.69, -1.81, -1.64 become -.41, -.50, -.25, of frequencies.
+_SOME_OF_PARTS = 4
 # Without such labels the bound tells what they gain, of so many rows times classes, as each class
 # takes the time of a fit of two. Of 23 of R's tables SVGPClassifier asks nine: .011 nats a row more
 # in the mean (two .055 and .064, three .01, one -.036), behind class frequencies in none, not in
@@ -81,10 +91,11 @@ class WeighFrequencies:
         share = 1.0
         if np.count_nonzero(of_class) > 1:
             clock = fit.trace.clock
-            if clock.left() < _LEFT_OUT_PARTS * clock.elapsed():  # each takes as long as the fit
+            parts = _parts_left_out(fit)
+            if clock.left() < len(parts) * clock.elapsed():  # each takes as long as the fit
                 return fit
             try:
-                share = yield from self._share(fit, place, weight)
+                share = yield from self._share(fit, parts, place, weight)
             except NotPositiveDefiniteError:  # of fewer rows than the fit has
                 return fit
             if fit.trace.stopped:
@@ -92,21 +103,21 @@ class WeighFrequencies:
         frequencies = Frequencies(of_class, share)
         return replace(fit, targets=replace(fit.targets, frequencies=frequencies))
 
-    def _share(self, fit, place, weight):
+    def _share(self, fit, parts, place, weight):
         """Return the share of frequencies, by labels that are left out; None where that ended."""
         count = len(fit.targets.classes)
         own, plain = np.empty(len(place)), np.empty(len(place))
-        parts = fit.problem.rng.permutation(np.arange(len(place)) % _LEFT_OUT_PARTS)
-        parts = parts[first_of_equals(fit.X)]
         fit.trace.begin("labels that are left out")
-        for part in np.unique(parts):
-            left, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
+        for left in parts:
+            kept = np.setdiff1d(np.arange(len(place)), left)
             p = yield from _predicted(_of_rows(fit, place, kept), self.steps, fit, left)
             if fit.trace.stopped:
                 return None
             own[left] = np.log(p[np.arange(len(left)), place[left]])
             known = np.bincount(place[kept], weight[kept], count)
             plain[left] = np.log(succession(known)[place[left]])
+        told = np.concatenate(parts)
+        own, plain, weight = own[told], plain[told], weight[told]
         scores = Score(own, weight), Score(plain, weight)
         names = "by where they lie", "by how many there are"
         tried = [Tried(name, None, s, 0.0) for name, s in zip(names, scores, strict=True)]
@@ -130,34 +141,46 @@ def best_share(own, plain, weight):
     return float(nothing + (1.0 - nothing) * shares[best])
 
 
+def _parts_left_out(fit):
+    """Return the rows of each part that is left out in turn: list of ndarray of int."""
+    few = len(fit.problem.rows) <= _DOUBTED_ROWS
+    number = np.arange(len(fit.X)) % (_LEFT_OUT_PARTS if few else _SOME_OF_PARTS)
+    parts = fit.problem.rng.permutation(number)[first_of_equals(fit.X)]
+    each = [np.flatnonzero(parts == part) for part in np.unique(parts)]
+    return each if few else each[:1]
+
+
 def _gain(fit, of_class, by_bound):
     """Return what labels of one table gain on frequencies by where they lie, in nats of all rows.
 
     Infinite where that is not asked.
     """
-    n_rows, weight = len(fit.problem.rows), of_class.sum()
-    score = told_of_regressions(fit.trace)
-    if score is not None and n_rows <= _DOUBTED_ROWS:
+    n_rows, weight, start = len(fit.problem.rows), of_class.sum(), fit.fitted.start
+    score, of_many = told_of_regressions(fit.trace), learns_much_of_categories(start)
+    if score is not None and (of_many or n_rows <= _DOUBTED_ROWS):
         value = score
-    elif score is None and by_bound and _has_bound_that_tells(fit, of_class):
+    elif score is None and by_bound and _has_bound_that_tells(fit, of_class, of_many):
         value = fit.fitted.objective / weight
     else:
         return np.inf
     frequencies = of_class[of_class > 0.0] / weight
     count = max(n_rows, weight)  # small weights are no little
-    return count * (value - frequencies @ np.log(frequencies))
+    cost = 0.5 * np.log(n_rows) * numbers_of_categories(start) if of_many else 0.0
+    return count * (value - frequencies @ np.log(frequencies)) - cost
 
 
-def _has_bound_that_tells(fit, of_class):
+def _has_bound_that_tells(fit, of_class, of_many):
     """Return whether the bound is one of few labels, each about one, after more than a few steps.
 
-    What the prior costs is a larger part of it where labels weigh little. Those of one class are
-    held to say nothing of the kernel, and frequencies of them would count for long.
+    Or of any, where much is learned of categories. What the prior costs is a larger part of it
+    where labels weigh little. Those of one class are held to say nothing of the kernel, and
+    frequencies of them would count for long.
     """
     n_rows, trace = len(fit.problem.rows), fit.problem.trace
     is_long = fit.problem.settings.max_iter >= _SHORT and trace.clock.max_time == np.inf
     is_counted = of_class.sum() >= _LEAST_WEIGHT * n_rows and np.count_nonzero(of_class) > 1
-    return is_long and is_counted and n_rows * len(of_class) <= _DOUBTED_NUMBERS
+    are_few = n_rows * len(of_class) <= _DOUBTED_NUMBERS
+    return is_long and is_counted and (are_few or of_many)
 
 
 def _is_learned_by_default(fit):

@@ -269,3 +269,18 @@ def test_labels_are_left_out_in_time_alone(left, asked, monkeypatch, rng):
     X, y = rng.normal(size=(16, 2)), np.arange(16) % 2
     AnytimeSGPClassifier(random_state=0, max_time=100.0 * (1.0 + left)).fit(X, y)
     assert len(parts) == asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classifier", [AnytimeSGPClassifier, SVGPClassifier])
+def test_levels_of_many_categories_do_not_explain_labels_by_chance(classifier):
+    """Each of 50 levels had a number of its own, and new labels less than half their probability."""
+    rng = np.random.default_rng(3)
+    levels = (5, 10, 15, 20)
+    X = np.column_stack([rng.integers(0, k, 1400) for k in levels]).astype(float)
+    y = (rng.random(1400) < 0.06).astype(int)
+    model = classifier(random_state=0, categorical_features=[0, 1, 2, 3]).fit(X[:400], y[:400])
+    p = model.predict_proba(X[400:])[np.arange(1000), y[400:]]
+    frequency = np.mean(y[:400])
+    by_chance = np.where(y[400:] == 1, frequency, 1.0 - frequency)
+    assert np.mean(np.log(p)) > np.mean(np.log(by_chance)) - 0.02
