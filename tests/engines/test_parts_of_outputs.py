@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+
+REGRESSORS = [AnytimeSGPRegressor, SVGPRegressor, StreamingSGPRegressor]
 
 
 def table(seed, n_columns=3):
@@ -22,7 +24,7 @@ def taken(model):
     return [one["candidate"].endswith(", parts") for one in found if one["taken"]]
 
 
-@pytest.mark.parametrize("regressor", [AnytimeSGPRegressor, SVGPRegressor])
+@pytest.mark.parametrize("regressor", REGRESSORS)
 def test_outputs_of_different_columns_are_no_noise(regressor):
     """One kernel for both had an error of 0.74 in one output, the deviation of the function."""
     X, y, X_test, F = table(3)
@@ -30,6 +32,38 @@ def test_outputs_of_different_columns_are_no_noise(regressor):
     errors = np.sqrt(np.mean((model.predict(X_test) - F) ** 2, axis=0))
     assert (errors < 0.1).all()
     assert (model.noise_variance_ < 0.04).all()  # of targets of unit variance; 0.02 is right
+    assert taken(model) == [True]
+
+
+def test_stream_goes_on_with_the_parts_that_it_began_with():
+    """One of two outputs was noise, with an error of 0.71, after five batches, too."""
+    X, y, X_test, F = table(0)
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:100], y[:100])
+    n_parameters = len(model.kernel_.theta)
+    model.partial_fit(X[100:], y[100:])
+    errors = np.sqrt(np.mean((model.predict(X_test) - F) ** 2, axis=0))
+    assert (errors < 0.1).all()
+    assert len(model.kernel_.theta) == n_parameters
+
+
+def test_targets_may_be_missing():
+    """One of two outputs was noise, with an error of 0.70, where some targets were missing."""
+    X, y, X_test, F = table(0)
+    y[np.random.RandomState(0).rand(*y.shape) < 0.1] = np.nan
+    model = StreamingSGPRegressor(random_state=0).fit(X, y)
+    errors = np.sqrt(np.mean((model.predict(X_test) - F) ** 2, axis=0))
+    assert (errors < 0.1).all()
+
+
+def test_five_outputs_have_five_parts():
+    """One kernel for all had errors of up to 0.73."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(0, 8, (300, 5))
+    F = np.sin(X)
+    y = F + 0.1 * rng.randn(*F.shape)
+    model = AnytimeSGPRegressor(random_state=0).fit(X[:120], y[:120])
+    errors = np.sqrt(np.mean((model.predict(X[120:]) - F[120:]) ** 2, axis=0))
+    assert (errors < 0.1).all()
     assert taken(model) == [True]
 
 
@@ -44,7 +78,7 @@ def test_outputs_that_share_a_kernel_keep_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("regressor", [AnytimeSGPRegressor, SVGPRegressor])
+@pytest.mark.parametrize("regressor", REGRESSORS)
 @pytest.mark.parametrize("n_columns", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_draw_is_near_what_outputs_alone_have(regressor, n_columns, seed):

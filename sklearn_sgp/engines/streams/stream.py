@@ -9,6 +9,7 @@ from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, lear
 from ..best_so_far import BestSoFar
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_variance_of_new_categories
+from ..parts_of_outputs import or_with_parts_of_outputs
 from ..variational.class_regressions import begins_with_regressions
 from ..variational.equal_outputs import or_as_one_output
 from .answers import are_elsewhere
@@ -101,7 +102,7 @@ class Stream:
         plan = replace(plan, earlier_theta=self.initial.theta, before=self.initial.before)
         fitted, ones = begun = first_batch(rows, plan, every)
         if plan.learns:
-            fitted, ones = _or_as_one_output(rows, every, posed, plan, begun)
+            fitted, ones, posed = _or_otherwise(rows, every, posed, plan, begun)
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
@@ -125,7 +126,7 @@ class Stream:
                 warn_at_bounds(problem.start, fitted.parameters)
             asks_reach = not (is_short and self.initial.are_joined)
             warn_of_missed(problem, fitted, by_mean, asks_reach)
-        before = () if plan.before is None else (plan.before.start,)
+        before = (posed.start,) if plan.before is None else (posed.start, plan.before.start)
         start = fitted.start if is_short else _same_start(fitted.start, problem.start, *before)
         start = start if earlier is None else earlier.start
         fitted = with_variance_of_new_categories(fitted) if plan.learns else fitted
@@ -276,16 +277,23 @@ def _with_categories_alike(problem, weight):
     return replace(problem, start=replace(every[0], alternatives=tuple(every[1:])))
 
 
-def _or_as_one_output(rows, every, posed, plan, begun):
-    """Return what `first_batch` does, with shares of nearly equal outputs if that is better."""
+def _or_otherwise(rows, every, posed, plan, begun):
+    """Return what `first_batch` does, or does better from another start, and the problem of that.
+
+    With a part of the kernel for each output, or with shares of nearly equal outputs.
+    """
     told = [begun]
 
     def begin(problem):
         told.append(first_batch(rows, replace(plan, start=problem.start), every))
         return problem, told[-1][0]
 
-    best = or_as_one_output(posed, BestSoFar(posed, begun[0]), begin)
-    return best.fitted, told[0 if best.problem is posed else -1][1]
+    whole = replace(begun[0], cut_by=None)  # no batch has more than some iterations
+    best = or_with_parts_of_outputs(posed, BestSoFar(posed, whole), begin)
+    if best.problem is posed:
+        best = best._replace(fitted=replace(best.fitted, cut_by=begun[0].cut_by))
+    best = or_as_one_output(posed, best, begin)
+    return best.fitted, told[0 if best.problem is posed else -1][1], best.problem
 
 
 def _same_start(begun, posed, *others):
