@@ -274,7 +274,7 @@ def test_labels_are_left_out_in_time_alone(left, asked, monkeypatch, rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("classifier", [AnytimeSGPClassifier, SVGPClassifier])
 def test_levels_of_many_categories_do_not_explain_labels_by_chance(classifier):
-    """Each of 50 levels had a number of its own, and new labels less than half their probability."""
+    """Each of 50 levels has a number: new labels had less than half their probability."""
     rng = np.random.default_rng(3)
     levels = (5, 10, 15, 20)
     X = np.column_stack([rng.integers(0, k, 1400) for k in levels]).astype(float)
