@@ -158,31 +158,28 @@ def _gain(fit, of_class, by_bound):
     Infinite where that is not asked.
     """
     n_rows, weight, start = len(fit.problem.rows), of_class.sum(), fit.fitted.start
-    score, of_many = told_of_regressions(fit.trace), learns_much_of_categories(start)
+    score = told_of_regressions(fit.trace)
+    # what the prior costs is much of the bound where labels weigh little; frequencies of one class
+    # would count for long
+    is_counted = weight >= _LEAST_WEIGHT * n_rows and np.count_nonzero(of_class) > 1
+    of_many = is_counted and learns_much_of_categories(start)
     if score is not None and (of_many or n_rows <= _DOUBTED_ROWS):
-        value, cost = score, 1.0
-    elif score is None and by_bound and _has_bound_that_tells(fit, of_class, of_many):
-        value, cost = fit.fitted.objective / weight, 0.5 * np.log(n_rows)
+        value, each = score, 1.0
+    elif score is None and by_bound and is_counted and _has_bound_that_tells(fit, of_many):
+        value, each = fit.fitted.objective / weight, 0.5 * np.log(n_rows)
     else:
         return np.inf
     frequencies = of_class[of_class > 0.0] / weight
     count = max(n_rows, weight)  # small weights are no little
-    cost *= numbers_of_categories(start) if of_many else 0.0
+    cost = each * numbers_of_categories(start) if of_many else 0.0
     return count * (value - frequencies @ np.log(frequencies)) - cost
 
 
-def _has_bound_that_tells(fit, of_class, of_many):
-    """Return whether the bound is one of few labels, each about one, after more than a few steps.
-
-    Or of any, where much is learned of categories. What the prior costs is a larger part of it
-    where labels weigh little. Those of one class are held to say nothing of the kernel, and
-    frequencies of them would count for long.
-    """
+def _has_bound_that_tells(fit, of_many):
+    """Return whether the bound is one of few labels, or of many categories, after enough steps."""
     n_rows, trace = len(fit.problem.rows), fit.problem.trace
     is_long = fit.problem.settings.max_iter >= _SHORT and trace.clock.max_time == np.inf
-    is_counted = of_class.sum() >= _LEAST_WEIGHT * n_rows and np.count_nonzero(of_class) > 1
-    are_few = n_rows * len(of_class) <= _DOUBTED_NUMBERS
-    return is_long and is_counted and (are_few or of_many)
+    return is_long and (of_many or n_rows * len(fit.targets.classes) <= _DOUBTED_NUMBERS)
 
 
 def _is_learned_by_default(fit):

@@ -284,3 +284,16 @@ def test_levels_of_many_categories_do_not_explain_labels_by_chance(classifier):
     frequency = np.mean(y[:400])
     by_chance = np.where(y[400:] == 1, frequency, 1.0 - frequency)
     assert np.mean(np.log(p)) > np.mean(np.log(by_chance)) - 0.02
+
+
+@pytest.mark.slow
+def test_small_weights_of_many_categories_are_not_asked():
+    """Labels of weights of 0.01 are no counts: a share of frequencies of four would be uniform."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, k, 1400) for k in (5, 10, 15, 20)]).astype(float)
+    y = (rng.random(1400) < 0.06).astype(int)
+    model = AnytimeSGPClassifier(random_state=0, categorical_features=[0, 1, 2, 3])
+    with pytest.warns(UserWarning, match="a mean of about 1"):
+        model.fit(X[:400], y[:400], sample_weight=np.full(400, 0.01))
+    assert NAME not in {one["choice"] for one in model.choices_}
+    assert np.mean(model.predict_proba(X[400:])[:, 1]) < 0.12
