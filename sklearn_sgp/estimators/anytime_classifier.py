@@ -310,7 +310,8 @@ class AnytimeSGPClassifier(SGPClassifier):
     With a default kernel and at most 48 rows, the frequencies of the classes have a share of the
     probabilities. So they have with up to 300 rows whose labels say little, if ``likelihood`` and
     ``alpha_epsilon`` are "auto" and ``max_time`` is None. Few labels can be explained wherever they
-    lie. So labels that are left out decide the share, and `choices_` has their scores.
+    lie, and so can those of many categories, each with a number of its own. So labels that are left
+    out decide the share, of more than 300 rows a quarter, and `choices_` has their scores.
     `decision_function` then has log odds. Later batches outweigh the share.
 
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian.

@@ -258,7 +258,9 @@ class SVGPClassifier(SGPClassifier):
     probabilities. So they have where the bound of up to 600 rows times classes gains less than 15
     nats on them and ``max_time`` is None. Few labels can be explained wherever they lie. So labels
     that are left out decide the share, in five times the time of a fit, and `choices_` has their
-    scores. `decision_function` then has log odds. Later batches outweigh the share.
+    scores. Labels of many categories, each with a number of its own, can be explained so, too: of
+    more than 300 rows a quarter is left out, once. `decision_function` then has log odds. Later
+    batches outweigh the share.
 
     The last posterior of a softmax, and ``optimizer="lbfgs"`` or "adam", take C times as long as
     for two classes, as every latent function has covariance matrices of its own.
