@@ -86,6 +86,11 @@ def of_the_same_kernel(start):
     return [one for one in start.alternatives if one.kernel is start.kernel]
 
 
+def bic_nats(n_parameters, n_rows):
+    """Return the BIC penalty of so many parameters, in nats: log(n) / 2 for each."""
+    return 0.5 * np.log(n_rows) * n_parameters
+
+
 def bic_penalty(start, n_rows):
     """Return the BIC penalty of the free parameters of a kernel, in nats: log(n) / 2 for each.
 
@@ -98,7 +103,7 @@ def bic_penalty(start, n_rows):
     n_shared = sum(bool(diagonal.size) + factor.shape[1] for diagonal, factor, _ in slots)
     n_free = len(start.space.only("theta").pack(start.parameters))
     n_free -= 0 if start.in_proportion else start.n_idle
-    return 0.5 * np.log(n_rows) * (n_free - n_tied + n_shared)
+    return bic_nats(n_free - n_tied + n_shared, n_rows)
 
 
 def _drawn(start, bounds, rng):

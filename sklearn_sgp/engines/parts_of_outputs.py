@@ -30,7 +30,7 @@ from ..optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
 from ..optimize.parameters import Parameters
 from ..optimize.progress import Clock, Plateau, Trace
 from .one_column import is_left_open
-from .other_starts import shorter_start
+from .other_starts import bic_nats, shorter_start
 
 # Random rows from which each output alone learns, by so many steps at most: twice as many steps
 # changed none of 24 fits. Where outputs share a kernel, fits of 150 rows take 1.1 to 1.3 times the
@@ -68,17 +68,12 @@ def _gain(problem, fitted, again, seconds):
     """Return whether parts are better than one kernel, which the trace is told."""
     words, weight = in_words(fitted.start.kernel), problem.rows.total_weight
     n_more = len(again.parameters.theta) - len(fitted.parameters.theta)
-    value = again.merit - _penalty(n_more, len(problem.rows))
+    value = again.merit - bic_nats(n_more, len(problem.rows))
     one = Tried(words, None, Score.of_objective(fitted.merit, weight), 0.0)
     parts = Tried(f"{words}, parts", None, Score.of_objective(value, weight), seconds)
     taken = parts if parts.score.mean > one.score.mean else one
     tell("one kernel or a part for each output", [one, parts], taken, problem.trace)
     return taken is parts
-
-
-def _penalty(n_parameters, n_rows):
-    """Return the BIC penalty of parameters of a kernel, in nats."""
-    return 0.5 * np.log(n_rows) * n_parameters
 
 
 def _start_of_parts(problem, fitted):
@@ -99,7 +94,7 @@ def _start_of_parts(problem, fitted):
         return None
     n_theta = len(learned[0][0].theta)
     gain = sum(value for _, value in learned) - least
-    if not gain > _penalty((t - 1) * n_theta, len(some)):
+    if not gain > bic_nats((t - 1) * n_theta, len(some)):
         return None
     return _start_at(problem, [parameters for parameters, _ in learned])
 
@@ -138,10 +133,8 @@ def _learned_alone(problem, fitted, own):
     150, six draws, had errors of 0.19 to 0.29 by the former, and have 0.11 to 0.14.
     """
     begins = [(problem.start, shorter_start(problem.start, SHORTER))]
-    if (
-        scales_of_smooth_term(fitted.parameters.kernel.sklearn_kernel, own[0].X.shape[1])
-        is not None
-    ):
+    kernel = fitted.parameters.kernel.sklearn_kernel
+    if scales_of_smooth_term(kernel, own[0].X.shape[1]) is not None:
         begins.append((fitted.start, fitted.parameters))
     every = [
         [_learned_from(start.space, begun, rows, k) for k, rows in enumerate(own)]

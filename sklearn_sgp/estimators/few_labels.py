@@ -11,6 +11,7 @@ from ..data.held_out import first_of_equals
 from ..data.inputs import Inputs
 from ..engines.blocks.composite_learning import learns_much_of_categories
 from ..engines.blocks.trials import numbers_of_categories
+from ..engines.other_starts import bic_nats
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
 from ..predict.classes import Classes
@@ -166,7 +167,7 @@ def _gain(fit, of_class, by_bound):
     if score is not None and (of_many or n_rows <= _DOUBTED_ROWS):
         value, each = score, 1.0
     elif score is None and by_bound and is_counted and _has_bound_that_tells(fit, of_many):
-        value, each = fit.fitted.objective / weight, 0.5 * np.log(n_rows)
+        value, each = fit.fitted.objective / weight, bic_nats(1, n_rows)
     else:
         return np.inf
     frequencies = of_class[of_class > 0.0] / weight
