@@ -31,7 +31,8 @@ CASES = {
 
 
 # Targets that are not normalised are not rounded to a grid either, and learning amplifies that.
-ROUGH = {"mixed outputs": 2e-2}
+# A kernel with a part for each output is flat where it ends: 0.25 nats of 600 targets, no more.
+ROUGH = {"mixed outputs": 2e-2, "outputs": 2e-2}
 
 
 def made(make, **options):
