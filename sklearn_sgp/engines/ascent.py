@@ -292,7 +292,7 @@ def _small_gain(problem, interim):
     trace, values = problem.trace, []
     least = VISIBLE_GAIN * problem.rows.total_weight * (1.0 if interim else _LOOK / FURTHER)
 
-    def ends(_):
+    def ends():
         values.append(trace.objectives[-1])
         return len(values) > _LOOK and values[-1] - values[-1 - _LOOK] < least
 

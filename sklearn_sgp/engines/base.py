@@ -82,6 +82,11 @@ class Settings:
         return Plateau(tol * weight, self.n_iter_no_change, finest, VISIBLE_GAIN * weight)
 
 
+def has_equal_noise(likelihood):
+    """Return whether the noise is Gaussian, and the same in all rows."""
+    return getattr(likelihood, "has_equal_noise", False)  # it may have another base
+
+
 @dataclass(frozen=True)
 class Start:
     """Starting point of learning.
@@ -138,7 +143,7 @@ class Start:
     @property
     def has_equal_noise(self):
         """True if the noise is Gaussian, and the same in all rows."""
-        return getattr(self.likelihood, "has_equal_noise", False)  # it may have another base
+        return has_equal_noise(self.likelihood)
 
     @property
     def in_proportion(self):

@@ -301,7 +301,7 @@ class _Search:
             values.append(result[0])
             return result
 
-        def ends(_):
+        def ends():
             return len(trace.objectives) == _LOOKING_STEPS and trace.objectives[-1] < least
 
         parameters, value, _, _ = ascend_lbfgs(

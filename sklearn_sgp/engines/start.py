@@ -35,7 +35,7 @@ from ..kernels.categories._node import category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from .ascent import FEW_ROWS
-from .base import Start
+from .base import Start, has_equal_noise
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .noise_free import expects_no_noise
@@ -203,8 +203,7 @@ def _keeps_directions(previous, columns, spread):
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few whole rows with Gaussian noise, all at once."""
-    has_equal_noise = getattr(likelihood, "has_equal_noise", False)
-    is_plain = has_equal_noise and not choices.columns.incomplete
+    is_plain = has_equal_noise(likelihood) and not choices.columns.incomplete
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors
     return is_plain and one_table and not is_special

@@ -152,7 +152,7 @@ def test_many_rows_end_where_more_iterations_gain_nothing_visible(interim, gain,
     ends, told = ascent._small_gain(problem, interim), []
     for k in range(15):
         trace.objectives.append(5000.0 * gain * k / 10.0)
-        told.append(ends(None))
+        told.append(ends())
     assert told == [False] * 10 + [is_over] * 5
 
 
