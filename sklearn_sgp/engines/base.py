@@ -13,7 +13,7 @@ from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
 from ..gp.jitter import factorise_above, factorise_finally, factorise_with_jitter
 from ..gp.posterior import Posterior
-from ..kernels._length_scales import with_larger_variance
+from ..kernels._length_scales import scale_places, with_larger_variance
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
@@ -168,6 +168,18 @@ class Start:
             space=space,
             alternatives=tuple(one.telling_outputs_apart(n_outputs) for one in self.alternatives),
         )
+
+    def with_kernel(self, kernel, parameters, **group):
+        """Return a start at parameters of another kernel, without alternatives.
+
+        ``group`` is what changes of the group "theta" besides, such as its bounds. Its length
+        scales are in no common proportion, and have the prior of those of the kernel before.
+        """
+        space = self.space.with_group("theta", shared=(), **group)
+        if space.prior is not None:
+            space = replace(space, prior=space.prior.at(scale_places(parameters.expression)))
+        parameters = space.clipped(parameters)
+        return replace(self, kernel=kernel, parameters=parameters, space=space, alternatives=())
 
     def times(self, factor, parameters):
         """Multiply the variances of parameters by a factor, of the noise where none was given."""

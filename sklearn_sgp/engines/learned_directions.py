@@ -18,7 +18,7 @@ from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import scale_places, units_of_theta, variance_mask
+from ..kernels._length_scales import units_of_theta, variance_mask
 from ..kernels._parts import in_words
 from ..kernels._turned import (
     columns_of_directions,
@@ -314,7 +314,7 @@ class _Search:
 
 def _group_of_theta(parameters, spread):
     expression = parameters.expression
-    units = units_of_theta(expression, np.where(spread > 0.0, spread, 1.0))
+    units = units_of_theta(expression, spread)
     return Group("theta", expression.kernel.bounds, units)
 
 
@@ -325,11 +325,4 @@ def _start_at(start, parameters, spread):
     size = np.sqrt(np.mean(weights**2))
     group = _group_of_theta(parameters, spread / (_UNIT_OF_WEIGHTS * size))
     reach = np.where(group.unit == 1.0, 1.0, 1.0 / _UNIT_OF_WEIGHTS)  # logarithms have a unit of 1
-    space = start.space.with_group(
-        "theta", bounds=group.bounds, unit=group.unit, reach=reach, shared=()
-    )
-    if space.prior is not None:  # that of length scales: of the rough term
-        places = tuple(scale_places(parameters.expression))
-        space = replace(space, prior=replace(space.prior, places=places))
-    parameters = space.clipped(parameters)
-    return replace(start, kernel=kernel, parameters=parameters, space=space, alternatives=())
+    return start.with_kernel(kernel, parameters, bounds=group.bounds, unit=group.unit, reach=reach)

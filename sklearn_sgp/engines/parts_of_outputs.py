@@ -20,7 +20,7 @@ from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import SHORTER
-from ..kernels._length_scales import scale_places, units_of_theta
+from ..kernels._length_scales import units_of_theta
 from ..kernels._parts import in_words
 from ..kernels._turned import scales_of_smooth_term
 from ..objectives.exact import exact_evidence, exact_value
@@ -166,11 +166,7 @@ def _start_at(problem, learned):
     else:
         kernel = reduce(add, kernels)
     expression, _, bounds = compile_without_noise(kernel, center)
-    units = units_of_theta(expression, np.where(spread > 0.0, spread, 1.0))
-    space = start.space.with_group("theta", bounds=bounds, unit=units, shared=())
-    if space.prior is not None:
-        space = replace(space, prior=replace(space.prior, places=tuple(scale_places(expression))))
+    units = units_of_theta(expression, spread)
     log_noise = np.array([float(parameters.log_noise) for parameters in learned])
     values = {**start.parameters.values, "theta": expression.theta, "log_noise": log_noise}
-    parameters = space.clipped(Parameters(expression, values))
-    return replace(start, kernel=kernel, parameters=parameters, space=space, alternatives=())
+    return start.with_kernel(kernel, Parameters(expression, values), bounds=bounds, unit=units)

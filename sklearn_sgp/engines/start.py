@@ -298,9 +298,7 @@ def _left_open(choices, whites):
 def _groups(choices, parameters, likelihood, bounds, spread, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
-    some_spread = np.where(spread > 0.0, spread, 1.0)
-    units_of = units_of_theta(expression, some_spread)
-    yield Group("theta", bounds["theta"], units_of)
+    yield Group("theta", bounds["theta"], units_of_theta(expression, spread))
     if "log_noise" in bounds:
         yield Group("log_noise", bounds["log_noise"])
     if len(likelihood.theta):

@@ -231,6 +231,10 @@ class TiedLengthScales:
     has_tails: bool = False
     power: float = 1.0
 
+    def at(self, places):
+        """Return the same density of length scales at other places."""
+        return replace(self, places=tuple(places))
+
     def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""
         return replace(self, log_std=self.log_std - log_scale)
