@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
@@ -27,12 +26,12 @@ from ..kernels._turned import (
     scales_of_smooth_term,
     turned,
 )
-from ..objectives.exact import exact_evidence, left_out_score
+from ..objectives.exact import left_out_score
 from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
-from ..optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
 from ..optimize.parameters import Group, Parameters, ParameterSpace
-from ..optimize.progress import VISIBLE_GAIN, Clock, Plateau, Trace
+from ..optimize.progress import VISIBLE_GAIN, Trace
+from .exact_fits import learn_exactly
 from .one_column import is_left_open
 from .other_starts import bic_nats
 
@@ -46,10 +45,8 @@ _MOST_TURNED_ROWS = 100_000
 # that depend on columns gained 4 to 38 nats in them, those of directions 115 to 220, and half of
 # all fits end there. Length scales of so few rows may gain as much: of 9 made tables of columns or
 # noise that went on 6 end where less is left beyond that; 33 of directions, 120 to 500 rows, which
-# took them, have 1.9 to 22 times as much. Then the most steps, and of how many nats each is no
-# gain; two end an ascent.
+# took them, have 1.9 to 22 times as much. Then the most steps.
 _LOOKING_STEPS, _SEARCH_STEPS = 10, 60
-_NO_GAIN, _NO_GAINS = 0.5, 2
 # Numbers of the strongest directions that are tried.
 _FEW_DIRECTIONS = (3, 2, 1)
 # With more columns 400 rows say little of all weights.
@@ -166,8 +163,7 @@ def turned_start(problem, fitted):
         return None
     if len(problem.rows) < _ROWS_OF_A_WEIGHT * np.count_nonzero(spread):
         return None
-    with single_blas_thread():  # few rows: two threads wait for each other
-        found = _Search(problem.rows, fitted, center, spread).best(scales)
+    found = _Search(problem.rows, fitted, center, spread).best(scales)
     return None if found is None else _start_at(fitted.start, found.parameters, spread)
 
 
@@ -221,7 +217,7 @@ class _Search:
         self.columns = np.flatnonzero(spread)
         some, self.n_all = rows.fixed_subset(_TELLING_ROWS), len(rows)
         self.own, self.n_rows = spread[self.columns], len(some)
-        self.rows = DistinctRows.within_inputs(np.asarray(some.X, dtype=np.float64), some)
+        self.rows = DistinctRows.of(some)
 
     def best(self, scales):
         """Return the best of directions, None where it is not clearly better than columns.
@@ -293,23 +289,13 @@ class _Search:
 
     def ascent(self, parameters, n_steps=_SEARCH_STEPS, least=-np.inf):
         """Follow the evidence by some steps, by the first few where it is below the least then."""
-        trace, values = Trace(Clock()), []
         space = ParameterSpace((_group_of_theta(parameters, self.spread), *self.noise))
 
-        def evidence(one):
-            result = exact_evidence(one, self.rows)
-            values.append(result[0])
-            return result
-
-        def ends():
+        def ends(trace):
             return len(trace.objectives) == _LOOKING_STEPS and trace.objectives[-1] < least
 
-        parameters, value, _, _ = ascend_lbfgs(
-            evidence, space, parameters, max_iter=n_steps, plateau=Plateau(_NO_GAIN, _NO_GAINS),
-            trace=trace, memory=FEW_PAIRS, ends=ends,
-        )  # fmt: skip
-        score = value - self.cost(parameters)
-        return _Found(parameters, value, value - values[0], score)
+        found = learn_exactly(space, parameters, self.rows, n_steps, ends)
+        return _Found(*found, found.value - self.cost(found.parameters))
 
 
 def _group_of_theta(parameters, spread):
