@@ -130,10 +130,15 @@ class Start:
     wider: float = 1.0
 
     @property
+    def learns_default_kernel(self):
+        """True if the kernel is learned, and the user said nothing of it."""
+        return "theta" in self.with_default_bounds and self.space.learns("theta")
+
+    @property
     def is_by_default(self):
         """True if the user said nothing of kernel and noise, which are learned."""
-        by_default = {"theta", "log_noise"} <= set(self.with_default_bounds)
-        return by_default and self.space.learns("theta") and not self.parameters.mixes_outputs
+        is_told = "log_noise" not in self.with_default_bounds or self.parameters.mixes_outputs
+        return self.learns_default_kernel and not is_told
 
     @property
     def shares_noise(self):
@@ -264,6 +269,15 @@ class Problem:
     def has_given_inputs(self):
         """True if the user gave the inducing inputs."""
         return isinstance(self.start.inducing, tuple)
+
+    def is_left_open(self, fitted):
+        """Return whether a whole fit has learned a default kernel of rows with equal noise."""
+        start, trace = self.start, self.trace
+        is_default = "theta" in start.with_default_bounds and start.earlier is None
+        has_precisions = self.rows.counts is not None
+        is_plain = start.has_equal_noise and not (has_precisions or start.parameters.mixes_outputs)
+        ended = trace.stopped or fitted.interrupted or fitted.cut_by is not None
+        return self.learns and is_default and is_plain and not ended
 
     def with_expected(self, parameters, value):
         """Return a value in nats of all rows, raised by what the user expects of parameters."""

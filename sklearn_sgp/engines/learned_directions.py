@@ -32,7 +32,6 @@ from ..optimize.choices import Tried, tell
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Trace
 from .exact_fits import learn_exactly
-from .one_column import is_left_open
 from .other_starts import bic_nats
 
 # Random rows whose evidence, that of the exact process, tells; fewer are never asked. 2,000 and
@@ -168,13 +167,11 @@ def turned_start(problem, fitted):
 
 
 def _may_turn(problem, fitted):
-    start, clock = problem.start, problem.trace.clock
-    is_whole = not problem.rows.live_elsewhere
-    of_numbers = not (start.columns.categorical or start.columns.incomplete)
-    has_time = clock.left() > _TIMES_AS_LONG * clock.elapsed()
-    is_plain = is_whole and of_numbers and has_time and not start.parameters.has_features
+    start, has_time = problem.start, problem.trace.clock.has_time_for(_TIMES_AS_LONG)
+    of_numbers = not problem.rows.live_elsewhere and start.columns.are_plain
+    is_plain = of_numbers and has_time and not start.parameters.has_features
     has_rows = _LEAST_TELLING <= len(problem.rows) <= _MOST_TURNED_ROWS
-    return is_plain and has_rows and is_left_open(problem, fitted)
+    return is_plain and has_rows and problem.is_left_open(fitted)
 
 
 class _Found(NamedTuple):

@@ -27,7 +27,6 @@ from ..objectives.scores import Score
 from ..optimize.choices import Tried, tell
 from ..optimize.parameters import Parameters
 from .exact_fits import learn_exactly
-from .one_column import is_left_open
 from .other_starts import bic_nats, shorter_start
 
 # Random rows from which each output alone learns, by so many steps at most: twice as many steps
@@ -74,7 +73,7 @@ def _gain(problem, fitted, again, seconds):
 
 def _start_of_parts(problem, fitted):
     """Return a start with a part for each output, None where some rows do not ask for that."""
-    if not _may_differ(problem, fitted):
+    if not (_may_differ(problem.start) and _may_begin_anew(problem, fitted)):
         return None
     some = problem.rows.fixed_subset(_OWN_ROWS)
     t = some.targets.shape[1]
@@ -94,20 +93,24 @@ def _start_of_parts(problem, fitted):
     return _start_at(problem, [one.parameters for one in learned])
 
 
-def _may_differ(problem, fitted):
-    """Return whether outputs share a default kernel of columns, and may be learned alone."""
+def _may_differ(start):
+    """Return whether some outputs share a kernel, and each learns a noise variance of its own."""
+    if start.shares_noise or not start.space.learns("log_noise"):
+        return False
+    is_tied = len(start.space.group("log_noise").shared) > 0
+    return 1 < len(start.parameters.log_noise) <= _MOST_OUTPUTS and not is_tied
+
+
+def _may_begin_anew(problem, fitted):
+    """Return whether whole rows have learned a default kernel of columns, with time for more."""
     start, rows = problem.start, problem.rows
     if rows.live_elsewhere or rows.of_classes or rows.offset is not None:
         return False
-    if not 1 < rows.targets.shape[1] <= _MOST_OUTPUTS or start.shares_noise or start.in_proportion:
-        return False
-    if start.parameters.has_features or not start.space.learns("log_noise"):
-        return False
-    if len(start.space.group("log_noise").shared) or not is_left_open(problem, fitted):
+    if start.in_proportion or start.parameters.has_features or not problem.is_left_open(fitted):
         return False
     kernel = start.parameters.kernel.sklearn_kernel
-    has_time = problem.trace.clock.left() > problem.trace.clock.elapsed()
-    return has_time and scales_of_smooth_term(kernel, rows.X.shape[1]) is not None
+    has_scales = scales_of_smooth_term(kernel, rows.X.shape[1]) is not None
+    return has_scales and problem.trace.clock.has_time_for(1.0)
 
 
 def _of_output(rows, k):

@@ -196,7 +196,7 @@ def _keeps_directions(previous, columns, spread):
     """
     start = previous.start
     is_default = "theta" in start.left_open and len(spread) == start.parameters.Z.shape[1]
-    if not is_default or columns.categorical or columns.incomplete:
+    if not (is_default and columns.are_plain):
         return False
     return columns_of_directions(start.kernel) == np.flatnonzero(spread).tolist()
 

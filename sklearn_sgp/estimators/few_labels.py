@@ -93,9 +93,8 @@ class WeighFrequencies:
             return fit
         share = 1.0
         if np.count_nonzero(of_class) > 1:
-            clock = fit.trace.clock
             parts = _parts_left_out(fit)
-            if clock.left() < len(parts) * clock.elapsed():  # each takes as long as the fit
+            if not fit.trace.clock.has_time_for(len(parts)):  # each takes as long as the fit
                 return fit
             try:
                 share = yield from self._share(fit, parts, place, weight)

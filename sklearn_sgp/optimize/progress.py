@@ -29,6 +29,10 @@ class Clock:
     def left(self):
         return self.max_time - self.elapsed()
 
+    def has_time_for(self, times):
+        """Return whether so many times as long as it took so far are left."""
+        return self.left() > times * self.elapsed()
+
     def shortened(self, share):
         """Return a clock that began with this one, with a share of its time."""
         clock = Clock(share * self.max_time)
