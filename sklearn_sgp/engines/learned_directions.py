@@ -27,12 +27,11 @@ from ..kernels._turned import (
     turned,
 )
 from ..objectives.exact import left_out_score
-from ..objectives.scores import Score
+from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
 from ..optimize.parameters import Group, Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Trace
 from .exact_fits import learn_exactly
-from .other_starts import bic_nats
 
 # Random rows whose evidence, that of the exact process, tells; fewer are never asked. 2,000 and
 # 6,000 rows of kin40k gain 0.8 nats a row by what 400 have found.
@@ -227,7 +226,7 @@ class _Search:
         first = self.ascent(
             self.turned(kernel, np.diag(1.0 / scales[self.columns])), _LOOKING_STEPS
         )
-        least = 0.5 * np.log(self.n_rows) * (len(self.own) - 1)
+        least = bic_nats(len(self.own) - 1, self.n_rows)
         if first.gain < least:
             return None
         columns = self.ascent(self.learned)

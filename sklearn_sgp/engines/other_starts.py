@@ -7,6 +7,7 @@ import numpy as np
 from ..kernels._defaults import SHORTER
 from ..kernels._length_scales import has_lines, with_shorter_scales
 from ..kernels.categories._node import category_leaves, category_slots
+from ..objectives.scores import bic_nats
 
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
@@ -84,11 +85,6 @@ def lines_in_the_place(start):
 def of_the_same_kernel(start):
     """Return the alternatives of a start that have its kernel, and begin elsewhere."""
     return [one for one in start.alternatives if one.kernel is start.kernel]
-
-
-def bic_nats(n_parameters, n_rows):
-    """Return the BIC penalty of so many parameters, in nats: log(n) / 2 for each."""
-    return 0.5 * np.log(n_rows) * n_parameters
 
 
 def bic_penalty(start, n_rows):

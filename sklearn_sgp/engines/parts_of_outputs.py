@@ -23,11 +23,11 @@ from ..kernels._length_scales import units_of_theta
 from ..kernels._parts import in_words
 from ..kernels._turned import scales_of_smooth_term
 from ..objectives.exact import exact_value
-from ..objectives.scores import Score
+from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
 from ..optimize.parameters import Parameters
 from .exact_fits import learn_exactly
-from .other_starts import bic_nats, shorter_start
+from .other_starts import shorter_start
 
 # Random rows from which each output alone learns, by so many steps at most: twice as many steps
 # changed none of 24 fits. Where outputs share a kernel, fits of 150 rows take 1.1 to 1.3 times the
