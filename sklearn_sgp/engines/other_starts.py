@@ -8,6 +8,7 @@ from ..kernels._defaults import SHORTER
 from ..kernels._length_scales import has_lines, with_shorter_scales
 from ..kernels.categories._node import category_leaves, category_slots
 from ..objectives.scores import bic_nats
+from ..optimize.parameters import shaped_like
 
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
@@ -105,6 +106,5 @@ def bic_penalty(start, n_rows):
 def _drawn(start, bounds, rng):
     values = {}
     for name, (lower, upper) in ((name, pair.T) for name, pair in bounds.items()):
-        drawn = rng.uniform(lower, upper)
-        values[name] = drawn if np.ndim(start.values[name]) else float(drawn[0])
+        values[name] = shaped_like(rng.uniform(lower, upper), start.values[name])
     return start.with_values(**values)

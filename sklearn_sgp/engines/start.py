@@ -33,7 +33,7 @@ from ..kernels._white_noise import START_NOISE, fixed_unit_noise, has_default_bo
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
-from ..optimize.parameters import Group, Parameters, ParameterSpace
+from ..optimize.parameters import Group, Parameters, ParameterSpace, shaped_like
 from .ascent import FEW_ROWS
 from .base import Start, has_equal_noise
 from .expected import begun, check_names, expected_of
@@ -160,7 +160,7 @@ def _with_more_noise(start):
     more = np.maximum(parameters.log_noise, usual)
     if not np.any(more > parameters.log_noise + np.log(2.0)):
         return []
-    more = more if np.ndim(parameters.log_noise) else float(more[0])
+    more = shaped_like(more, parameters.log_noise)
     return [replace(start, parameters=parameters.with_values(log_noise=more))]
 
 
@@ -353,8 +353,7 @@ def _without_categories(theta, expression):
 
 
 def _clipped(value, bounds):
-    clipped = np.clip(value, bounds[:, 0], bounds[:, 1])
-    return clipped if np.ndim(value) else float(clipped[0])
+    return shaped_like(np.clip(value, bounds[:, 0], bounds[:, 1]), value)
 
 
 def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):

@@ -120,6 +120,11 @@ class Parameters:
 _NONE = np.empty(0)
 
 
+def shaped_like(value, old):
+    """Return a value as an array, or as a number where the old one is a number."""
+    return value if np.ndim(old) else float(np.ravel(value)[0])
+
+
 @dataclass(frozen=True)
 class Group:
     """A group of parameters that is learned.
@@ -191,8 +196,7 @@ class Group:
             value[self.shared] = old[self.shared] + (value - old)[self.shared[0]]
             return value
         if not len(self.held):
-            value = entries.reshape(np.shape(old)) * self.unit
-            return value if np.ndim(old) else float(value)
+            return shaped_like(entries.reshape(np.shape(old)) * self.unit, old)
         columns, value = np.delete(np.arange(old.shape[1]), self.held), old.copy()
         unit = np.broadcast_to(self.unit, old.shape)[:, columns]
         value[:, columns] = entries.reshape(unit.shape) * unit
