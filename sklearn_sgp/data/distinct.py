@@ -79,6 +79,11 @@ class DistinctRows:
     count: float
 
     @classmethod
+    def of(cls, rows):
+        """Sum up rows that are their own inducing inputs; see `within_inputs`."""
+        return cls.within_inputs(rows.X, rows)
+
+    @classmethod
     def within_inputs(cls, Z, rows):
         """Sum up rows that are all rows of Z; return None where one is not."""
         places = None if rows.live_elsewhere else places_in(Z, rows.X)

@@ -289,10 +289,10 @@ def _small_gain(problem, interim):
     """
     if len(problem.rows) <= FEW_ROWS or problem.is_exact:
         return None
-    trace, values = problem.trace, []
+    values = []
     least = VISIBLE_GAIN * problem.rows.total_weight * (1.0 if interim else _LOOK / FURTHER)
 
-    def ends(_):
+    def ends(trace):
         values.append(trace.objectives[-1])
         return len(values) > _LOOK and values[-1] - values[-1 - _LOOK] < least
 

@@ -13,7 +13,7 @@ from ..data.rows import Rows
 from ..data.target_units import UNIT, TargetUnits
 from ..gp.jitter import factorise_above, factorise_finally, factorise_with_jitter
 from ..gp.posterior import Posterior
-from ..kernels._length_scales import with_larger_variance
+from ..kernels._length_scales import scale_places, with_larger_variance
 from ..kernels._white_noise import join_noise, split_noise
 from ..optimize.parameters import Parameters, ParameterSpace
 from ..optimize.progress import VISIBLE_GAIN, Plateau, Trace
@@ -82,6 +82,11 @@ class Settings:
         return Plateau(tol * weight, self.n_iter_no_change, finest, VISIBLE_GAIN * weight)
 
 
+def has_equal_noise(likelihood):
+    """Return whether the noise is Gaussian, and the same in all rows."""
+    return getattr(likelihood, "has_equal_noise", False)  # it may have another base
+
+
 @dataclass(frozen=True)
 class Start:
     """Starting point of learning.
@@ -125,10 +130,15 @@ class Start:
     wider: float = 1.0
 
     @property
+    def learns_default_kernel(self):
+        """True if the kernel is learned, and the user said nothing of it."""
+        return "theta" in self.with_default_bounds and self.space.learns("theta")
+
+    @property
     def is_by_default(self):
         """True if the user said nothing of kernel and noise, which are learned."""
-        by_default = {"theta", "log_noise"} <= set(self.with_default_bounds)
-        return by_default and self.space.learns("theta") and not self.parameters.mixes_outputs
+        is_told = "log_noise" not in self.with_default_bounds or self.parameters.mixes_outputs
+        return self.learns_default_kernel and not is_told
 
     @property
     def shares_noise(self):
@@ -138,7 +148,7 @@ class Start:
     @property
     def has_equal_noise(self):
         """True if the noise is Gaussian, and the same in all rows."""
-        return getattr(self.likelihood, "has_equal_noise", False)  # it may have another base
+        return has_equal_noise(self.likelihood)
 
     @property
     def in_proportion(self):
@@ -163,6 +173,18 @@ class Start:
             space=space,
             alternatives=tuple(one.telling_outputs_apart(n_outputs) for one in self.alternatives),
         )
+
+    def with_kernel(self, kernel, parameters, **group):
+        """Return a start at parameters of another kernel, without alternatives.
+
+        ``group`` is what changes of the group "theta" besides, such as its bounds. Its length
+        scales are in no common proportion, and have the prior of those of the kernel before.
+        """
+        space = self.space.with_group("theta", shared=(), **group)
+        if space.prior is not None:
+            space = replace(space, prior=space.prior.at(scale_places(parameters.expression)))
+        parameters = space.clipped(parameters)
+        return replace(self, kernel=kernel, parameters=parameters, space=space, alternatives=())
 
     def times(self, factor, parameters):
         """Multiply the variances of parameters by a factor, of the noise where none was given."""
@@ -247,6 +269,15 @@ class Problem:
     def has_given_inputs(self):
         """True if the user gave the inducing inputs."""
         return isinstance(self.start.inducing, tuple)
+
+    def is_left_open(self, fitted):
+        """Return whether a whole fit has learned a default kernel of rows with equal noise."""
+        start, trace = self.start, self.trace
+        is_default = "theta" in start.with_default_bounds and start.earlier is None
+        has_precisions = self.rows.counts is not None
+        is_plain = start.has_equal_noise and not (has_precisions or start.parameters.mixes_outputs)
+        ended = trace.stopped or fitted.interrupted or fitted.cut_by is not None
+        return self.learns and is_default and is_plain and not ended
 
     def with_expected(self, parameters, value):
         """Return a value in nats of all rows, raised by what the user expects of parameters."""

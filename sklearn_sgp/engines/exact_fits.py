@@ -1,10 +1,21 @@
-"""Fits whose inducing inputs contain all rows: their objective and q(u) are the exact process's."""
+"""The exact process: fits whose inducing inputs contain all rows, and learning from few rows.
+
+Where all rows are inducing inputs, objective and q(u) of a fit are those of the exact process.
+"""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .._linalg import NotPositiveDefiniteError
+from .._parallel import blas_threads_for
 from ..data.distinct import DistinctRows
 from ..objectives.exact import exact_evidence, exact_posterior_of_rows, exact_value
+from ..optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
+from ..optimize.parameters import Parameters
+from ..optimize.progress import Clock, Plateau, Trace
+
+# Gains of the evidence in nats that are none, two of which end learning from few rows.
+_NO_GAIN, _NO_GAINS = 0.5, 2
 
 
 def exact_objective(space, parameters, rows, copies=1.0):
@@ -60,3 +71,54 @@ def exact_fit(prior, noise_variance, rows):
     """
     distinct = DistinctRows.within_inputs(prior.Z, rows)
     return None if distinct is None else exact_posterior_of_rows(prior, distinct, noise_variance)
+
+
+class Learned(NamedTuple):
+    """Hold what the exact process of some rows has learned.
+
+    Parameters
+    ----------
+    value : float
+        The evidence.
+    gain : float
+        Of it, since learning began.
+    """
+
+    parameters: Parameters
+    value: float
+    gain: float
+
+
+def learn_exactly(space, begun, rows, max_iter, ends=None):
+    """Follow the evidence of the exact process of few rows until it gains next to nothing.
+
+    Parameters
+    ----------
+    begun : Parameters
+    rows : DistinctRows
+    max_iter : int
+    ends : callable or None
+        As `ascend_lbfgs` has it.
+
+    Returns
+    -------
+    learned : Learned
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If the covariance is not positive definite where learning begins.
+    """
+    values = []
+
+    def evidence(parameters):
+        value, gradient = exact_evidence(parameters, rows)
+        values.append(value)
+        return value, gradient
+
+    with blas_threads_for(len(rows.X)):
+        parameters, value, *_ = ascend_lbfgs(
+            evidence, space, begun, max_iter=max_iter, plateau=Plateau(_NO_GAIN, _NO_GAINS),
+            trace=Trace(Clock()), memory=FEW_PAIRS, ends=ends,
+        )  # fmt: skip
+    return Learned(parameters, value, value - values[0])

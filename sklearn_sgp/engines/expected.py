@@ -5,6 +5,7 @@ from scipy.stats import rv_continuous
 
 from ..kernels._parameter_names import bare, has_noise_terms, named_places, noise_name
 from ..optimize.kernel_priors import NOTHING_EXPECTED, KernelPrior, KernelPriors
+from ..optimize.parameters import shaped_like
 
 # Without a term of the kernel for it, and with one.
 NOISE_VARIANCE, NOISE_LEVEL = "noise_variance", "noise_level"
@@ -128,7 +129,7 @@ def begun(expected, values, bounds, by_default):
         ends[part.places] = np.column_stack([lower, upper])
         logs[part.places] = np.clip(at, lower, upper)
         bounds[part.group] = ends
-        values[part.group] = logs if np.ndim(values[part.group]) else float(logs[0])
+        values[part.group] = shaped_like(logs, values[part.group])
     return values, bounds
 
 

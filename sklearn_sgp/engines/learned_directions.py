@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
-from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
-from ..kernels._length_scales import scale_places, units_of_theta, variance_mask
+from ..kernels._length_scales import units_of_theta, variance_mask
 from ..kernels._parts import in_words
 from ..kernels._turned import (
     columns_of_directions,
@@ -27,14 +26,12 @@ from ..kernels._turned import (
     scales_of_smooth_term,
     turned,
 )
-from ..objectives.exact import exact_evidence, left_out_score
-from ..objectives.scores import Score
+from ..objectives.exact import left_out_score
+from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
-from ..optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
 from ..optimize.parameters import Group, Parameters, ParameterSpace
-from ..optimize.progress import VISIBLE_GAIN, Clock, Plateau, Trace
-from .one_column import is_left_open
-from .other_starts import bic_nats
+from ..optimize.progress import VISIBLE_GAIN, Trace
+from .exact_fits import learn_exactly
 
 # Random rows whose evidence, that of the exact process, tells; fewer are never asked. 2,000 and
 # 6,000 rows of kin40k gain 0.8 nats a row by what 400 have found.
@@ -46,10 +43,8 @@ _MOST_TURNED_ROWS = 100_000
 # that depend on columns gained 4 to 38 nats in them, those of directions 115 to 220, and half of
 # all fits end there. Length scales of so few rows may gain as much: of 9 made tables of columns or
 # noise that went on 6 end where less is left beyond that; 33 of directions, 120 to 500 rows, which
-# took them, have 1.9 to 22 times as much. Then the most steps, and of how many nats each is no
-# gain; two end an ascent.
+# took them, have 1.9 to 22 times as much. Then the most steps.
 _LOOKING_STEPS, _SEARCH_STEPS = 10, 60
-_NO_GAIN, _NO_GAINS = 0.5, 2
 # Numbers of the strongest directions that are tried.
 _FEW_DIRECTIONS = (3, 2, 1)
 # With more columns 400 rows say little of all weights.
@@ -166,19 +161,16 @@ def turned_start(problem, fitted):
         return None
     if len(problem.rows) < _ROWS_OF_A_WEIGHT * np.count_nonzero(spread):
         return None
-    with single_blas_thread():  # few rows: two threads wait for each other
-        found = _Search(problem.rows, fitted, center, spread).best(scales)
+    found = _Search(problem.rows, fitted, center, spread).best(scales)
     return None if found is None else _start_at(fitted.start, found.parameters, spread)
 
 
 def _may_turn(problem, fitted):
-    start, clock = problem.start, problem.trace.clock
-    is_whole = not problem.rows.live_elsewhere
-    of_numbers = not (start.columns.categorical or start.columns.incomplete)
-    has_time = clock.left() > _TIMES_AS_LONG * clock.elapsed()
-    is_plain = is_whole and of_numbers and has_time and not start.parameters.has_features
+    start, has_time = problem.start, problem.trace.clock.has_time_for(_TIMES_AS_LONG)
+    of_numbers = not problem.rows.live_elsewhere and start.columns.are_plain
+    is_plain = of_numbers and has_time and not start.parameters.has_features
     has_rows = _LEAST_TELLING <= len(problem.rows) <= _MOST_TURNED_ROWS
-    return is_plain and has_rows and is_left_open(problem, fitted)
+    return is_plain and has_rows and problem.is_left_open(fitted)
 
 
 class _Found(NamedTuple):
@@ -221,7 +213,7 @@ class _Search:
         self.columns = np.flatnonzero(spread)
         some, self.n_all = rows.fixed_subset(_TELLING_ROWS), len(rows)
         self.own, self.n_rows = spread[self.columns], len(some)
-        self.rows = DistinctRows.within_inputs(np.asarray(some.X, dtype=np.float64), some)
+        self.rows = DistinctRows.of(some)
 
     def best(self, scales):
         """Return the best of directions, None where it is not clearly better than columns.
@@ -234,7 +226,7 @@ class _Search:
         first = self.ascent(
             self.turned(kernel, np.diag(1.0 / scales[self.columns])), _LOOKING_STEPS
         )
-        least = 0.5 * np.log(self.n_rows) * (len(self.own) - 1)
+        least = bic_nats(len(self.own) - 1, self.n_rows)
         if first.gain < least:
             return None
         columns = self.ascent(self.learned)
@@ -293,28 +285,18 @@ class _Search:
 
     def ascent(self, parameters, n_steps=_SEARCH_STEPS, least=-np.inf):
         """Follow the evidence by some steps, by the first few where it is below the least then."""
-        trace, values = Trace(Clock()), []
         space = ParameterSpace((_group_of_theta(parameters, self.spread), *self.noise))
 
-        def evidence(one):
-            result = exact_evidence(one, self.rows)
-            values.append(result[0])
-            return result
-
-        def ends(_):
+        def ends(trace):
             return len(trace.objectives) == _LOOKING_STEPS and trace.objectives[-1] < least
 
-        parameters, value, _, _ = ascend_lbfgs(
-            evidence, space, parameters, max_iter=n_steps, plateau=Plateau(_NO_GAIN, _NO_GAINS),
-            trace=trace, memory=FEW_PAIRS, ends=ends,
-        )  # fmt: skip
-        score = value - self.cost(parameters)
-        return _Found(parameters, value, value - values[0], score)
+        found = learn_exactly(space, parameters, self.rows, n_steps, ends)
+        return _Found(*found, found.value - self.cost(found.parameters))
 
 
 def _group_of_theta(parameters, spread):
     expression = parameters.expression
-    units = units_of_theta(expression, np.where(spread > 0.0, spread, 1.0))
+    units = units_of_theta(expression, spread)
     return Group("theta", expression.kernel.bounds, units)
 
 
@@ -325,11 +307,4 @@ def _start_at(start, parameters, spread):
     size = np.sqrt(np.mean(weights**2))
     group = _group_of_theta(parameters, spread / (_UNIT_OF_WEIGHTS * size))
     reach = np.where(group.unit == 1.0, 1.0, 1.0 / _UNIT_OF_WEIGHTS)  # logarithms have a unit of 1
-    space = start.space.with_group(
-        "theta", bounds=group.bounds, unit=group.unit, reach=reach, shared=()
-    )
-    if space.prior is not None:  # that of length scales: of the rough term
-        places = tuple(scale_places(parameters.expression))
-        space = replace(space, prior=replace(space.prior, places=places))
-    parameters = space.clipped(parameters)
-    return replace(start, kernel=kernel, parameters=parameters, space=space, alternatives=())
+    return start.with_kernel(kernel, parameters, bounds=group.bounds, unit=group.unit, reach=reach)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..data.column_spread import column_mean_spread
 from ..kernels._defaults import LENGTH_SCALE_RANGE, starting_length_scale
-from .other_starts import bic_nats, lines_in_the_place
+from ..objectives.scores import bic_nats
+from .other_starts import lines_in_the_place
 
 # Steps of `_evidence`: on six tables of 100 and 300 rows with 4 to 32 columns 5 came to within 0.2
 # nats of what 1,000 do and 10 to within 0.05, in a millisecond. A trial that lines do not win made

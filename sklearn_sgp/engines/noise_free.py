@@ -43,9 +43,8 @@ def with_room(start, near):
 
 
 def _widened(start, more):
-    space = start.space
-    if not ("theta" in start.with_default_bounds and space.learns("theta")):
+    if not start.learns_default_kernel:
         return start
-    bounds = np.array(space.group("theta").bounds)
+    bounds = np.array(start.space.group("theta").bounds)
     bounds[variance_mask(start.parameters.expression), 1] += np.log(more)
-    return replace(start, space=space.with_group("theta", bounds=bounds))
+    return replace(start, space=start.space.with_group("theta", bounds=bounds))

@@ -50,7 +50,7 @@ def or_fast_along_columns(problem, best, fit):
 def _fast_along_columns(problem, fitted):
     """Yield problems that begin fast along the columns that a fit has missed, most often none."""
     start = problem.start
-    pairs = is_left_open(problem, fitted) and scales_by_column(start.parameters.expression)
+    pairs = problem.is_left_open(fitted) and scales_by_column(start.parameters.expression)
     if not pairs:
         return
     missed = _missed(problem, fitted, np.concatenate([columns for _, columns in pairs]))
@@ -60,16 +60,6 @@ def _fast_along_columns(problem, fitted):
     begun = (with_own_scales([begun]) or [begun])[0]
     for share in _OF_COLUMN:
         yield replace(problem, start=_along(begun, pairs, missed, share))
-
-
-def is_left_open(problem, fitted):
-    """Return whether a whole fit has learned a default kernel of rows with equal noise."""
-    start, trace = problem.start, problem.trace
-    is_default = "theta" in start.with_default_bounds and start.earlier is None
-    has_precisions = problem.rows.counts is not None
-    is_plain = start.has_equal_noise and not (has_precisions or start.parameters.mixes_outputs)
-    ended = trace.stopped or fitted.interrupted or fitted.cut_by is not None
-    return problem.learns and is_default and is_plain and not ended
 
 
 def _missed(problem, fitted, numbers):

@@ -7,6 +7,8 @@ import numpy as np
 from ..kernels._defaults import SHORTER
 from ..kernels._length_scales import has_lines, with_shorter_scales
 from ..kernels.categories._node import category_leaves, category_slots
+from ..objectives.scores import bic_nats
+from ..optimize.parameters import shaped_like
 
 _USUAL_NOISE = (1e-4, 1.0)  # of random starts, in units of the scaled targets' variance
 
@@ -86,11 +88,6 @@ def of_the_same_kernel(start):
     return [one for one in start.alternatives if one.kernel is start.kernel]
 
 
-def bic_nats(n_parameters, n_rows):
-    """Return the BIC penalty of so many parameters, in nats: log(n) / 2 for each."""
-    return 0.5 * np.log(n_rows) * n_parameters
-
-
 def bic_penalty(start, n_rows):
     """Return the BIC penalty of the free parameters of a kernel, in nats: log(n) / 2 for each.
 
@@ -109,6 +106,5 @@ def bic_penalty(start, n_rows):
 def _drawn(start, bounds, rng):
     values = {}
     for name, (lower, upper) in ((name, pair.T) for name, pair in bounds.items()):
-        drawn = rng.uniform(lower, upper)
-        values[name] = drawn if np.ndim(start.values[name]) else float(drawn[0])
+        values[name] = shaped_like(rng.uniform(lower, upper), start.values[name])
     return start.with_values(**values)

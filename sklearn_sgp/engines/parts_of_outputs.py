@@ -15,29 +15,24 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Sum
 
 from .._linalg import NotPositiveDefiniteError
-from .._parallel import single_blas_thread
 from ..data.column_spread import column_summary
 from ..data.distinct import DistinctRows
 from ..kernels._compile import compile_without_noise
 from ..kernels._defaults import SHORTER
-from ..kernels._length_scales import scale_places, units_of_theta
+from ..kernels._length_scales import units_of_theta
 from ..kernels._parts import in_words
 from ..kernels._turned import scales_of_smooth_term
-from ..objectives.exact import exact_evidence, exact_value
-from ..objectives.scores import Score
+from ..objectives.exact import exact_value
+from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
-from ..optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
 from ..optimize.parameters import Parameters
-from ..optimize.progress import Clock, Plateau, Trace
-from .one_column import is_left_open
-from .other_starts import bic_nats, shorter_start
+from .exact_fits import learn_exactly
+from .other_starts import shorter_start
 
 # Random rows from which each output alone learns, by so many steps at most: twice as many steps
 # changed none of 24 fits. Where outputs share a kernel, fits of 150 rows take 1.1 to 1.3 times the
 # CPU time, and of 600 rows 1.0 to 1.1.
 _OWN_ROWS, _OWN_STEPS = 200, 25
-# Gains in nats that are none, two of which end these steps.
-_NO_GAIN, _NO_GAINS = 0.5, 2
 # A sum has a part for each. Five and eight outputs of 300 and 600 rows: of different columns, RMSE
 # was .04 to .15, .7 where an output was lost, and is .02 to .06 in 1.2 to 1.8 times the CPU time
 # (two tables of eight with a column for each stay lost); of the same columns as before, in 1.4 to
@@ -78,41 +73,44 @@ def _gain(problem, fitted, again, seconds):
 
 def _start_of_parts(problem, fitted):
     """Return a start with a part for each output, None where some rows do not ask for that."""
-    if not _may_differ(problem, fitted):
+    if not (_may_differ(problem.start) and _may_begin_anew(problem, fitted)):
         return None
     some = problem.rows.fixed_subset(_OWN_ROWS)
-    X, t = np.asarray(some.X, dtype=np.float64), some.targets.shape[1]
-    own = [DistinctRows.within_inputs(X, _of_output(some, k)) for k in range(t)]
+    t = some.targets.shape[1]
+    own = [DistinctRows.within_inputs(some.X, _of_output(some, k)) for k in range(t)]
     if any(rows is None or not len(rows.X) for rows in own):
         return None
     try:
-        with single_blas_thread():  # few rows: two threads wait for each other
-            learned = _learned_alone(problem, fitted, own)
-            each = (_with_noise_of(fitted.parameters, k) for k in range(t))
-            least = sum(map(exact_value, each, own))
+        learned = _learned_alone(problem, fitted, own)
+        each = (_with_noise_of(fitted.parameters, k) for k in range(t))
+        least = sum(map(exact_value, each, own))
     except NotPositiveDefiniteError:
         return None
-    n_theta = len(learned[0][0].theta)
-    gain = sum(value for _, value in learned) - least
+    n_theta = len(learned[0].parameters.theta)
+    gain = _evidence(learned) - least
     if not gain > bic_nats((t - 1) * n_theta, len(some)):
         return None
-    return _start_at(problem, [parameters for parameters, _ in learned])
+    return _start_at(problem, [one.parameters for one in learned])
 
 
-def _may_differ(problem, fitted):
-    """Return whether outputs share a default kernel of columns, and may be learned alone."""
+def _may_differ(start):
+    """Return whether some outputs share a kernel, and each learns a noise variance of its own."""
+    if start.shares_noise or not start.space.learns("log_noise"):
+        return False
+    is_tied = len(start.space.group("log_noise").shared) > 0
+    return 1 < len(start.parameters.log_noise) <= _MOST_OUTPUTS and not is_tied
+
+
+def _may_begin_anew(problem, fitted):
+    """Return whether whole rows have learned a default kernel of columns, with time for more."""
     start, rows = problem.start, problem.rows
     if rows.live_elsewhere or rows.of_classes or rows.offset is not None:
         return False
-    if not 1 < rows.targets.shape[1] <= _MOST_OUTPUTS or start.shares_noise or start.in_proportion:
-        return False
-    if start.parameters.has_features or not start.space.learns("log_noise"):
-        return False
-    if len(start.space.group("log_noise").shared) or not is_left_open(problem, fitted):
+    if start.in_proportion or start.parameters.has_features or not problem.is_left_open(fitted):
         return False
     kernel = start.parameters.kernel.sklearn_kernel
-    has_time = problem.trace.clock.left() > problem.trace.clock.elapsed()
-    return has_time and scales_of_smooth_term(kernel, rows.X.shape[1]) is not None
+    has_scales = scales_of_smooth_term(kernel, rows.X.shape[1]) is not None
+    return has_scales and problem.trace.clock.has_time_for(1.0)
 
 
 def _of_output(rows, k):
@@ -127,7 +125,7 @@ def _with_noise_of(parameters, k):
 
 
 def _learned_alone(problem, fitted, own):
-    """Return what some rows of each output learn alone, and their evidence, of the better begin.
+    """Return what some rows of each output learn alone, of the better begin, by their evidence.
 
     They begin with shorter length scales, and with what all outputs have learned: weighted rows of
     150, six draws, had errors of 0.19 to 0.29 by the former, and have 0.11 to 0.14.
@@ -140,19 +138,19 @@ def _learned_alone(problem, fitted, own):
         [_learned_from(start.space, begun, rows, k) for k, rows in enumerate(own)]
         for start, begun in begins
     ]
-    return max(every, key=lambda learned: sum(value for _, value in learned))
+    return max(every, key=_evidence)
+
+
+def _evidence(learned):
+    """Return the evidence of all outputs, which share nothing."""
+    return sum(one.value for one in learned)
 
 
 def _learned_from(space, begun, rows, k):
-    """Return what some rows of one output learn from some parameters, and their evidence."""
+    """Return what some rows of one output learn from some parameters."""
     group = space.group("log_noise")
     space = space.without("Z").with_group("log_noise", bounds=group.bounds[k : k + 1])
-    parameters, value, *_ = ascend_lbfgs(
-        lambda one: exact_evidence(one, rows), space, _with_noise_of(begun, k),
-        max_iter=_OWN_STEPS, plateau=Plateau(_NO_GAIN, _NO_GAINS), trace=Trace(Clock()),
-        memory=FEW_PAIRS,
-    )  # fmt: skip
-    return parameters, value
+    return learn_exactly(space, _with_noise_of(begun, k), rows, _OWN_STEPS)
 
 
 def _start_at(problem, learned):
@@ -166,11 +164,7 @@ def _start_at(problem, learned):
     else:
         kernel = reduce(add, kernels)
     expression, _, bounds = compile_without_noise(kernel, center)
-    units = units_of_theta(expression, np.where(spread > 0.0, spread, 1.0))
-    space = start.space.with_group("theta", bounds=bounds, unit=units, shared=())
-    if space.prior is not None:
-        space = replace(space, prior=replace(space.prior, places=tuple(scale_places(expression))))
+    units = units_of_theta(expression, spread)
     log_noise = np.array([float(parameters.log_noise) for parameters in learned])
     values = {**start.parameters.values, "theta": expression.theta, "log_noise": log_noise}
-    parameters = space.clipped(Parameters(expression, values))
-    return replace(start, kernel=kernel, parameters=parameters, space=space, alternatives=())
+    return start.with_kernel(kernel, Parameters(expression, values), bounds=bounds, unit=units)

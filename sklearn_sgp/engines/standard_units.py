@@ -20,6 +20,7 @@ from ..data.standard_inputs import LEARNING_GRID, StandardInputs
 from ..data.target_units import UNIT, TargetUnits
 from ..kernels._length_scales import scales_by_column, variance_slots
 from ..kernels.nodes import leaves
+from ..optimize.parameters import shaped_like
 
 
 def learning_units(problem):
@@ -208,8 +209,7 @@ class StandardUnits:
         for name, before in origin.values.items():
             if np.shape(begun[name]) == np.shape(values.get(name)):
                 stays = parameters.values[name] == begun[name]
-                values[name] = np.where(stays, before, values[name])
-                values[name] = values[name] if np.ndim(before) else float(values[name])
+                values[name] = shaped_like(np.where(stays, before, values[name]), before)
         return replace(origin, values=values)
 
     @contextmanager
@@ -242,12 +242,10 @@ class _StandardRows:
 
 def _rounded(values):
     """Return values on the grid: an array, or a number."""
-    rounded = on_grid(np.array(values, dtype=np.float64), LEARNING_GRID)
-    return rounded if np.ndim(values) else float(rounded)
+    return shaped_like(on_grid(np.array(values, dtype=np.float64), LEARNING_GRID), values)
 
 
 def _on_relative_grid(values):
     """Return numbers of any size with as many digits as those of order one have on the grid."""
     mantissa, exponent = np.frexp(values)
-    rounded = np.ldexp(on_grid(mantissa, LEARNING_GRID), exponent)
-    return rounded if np.ndim(values) else float(rounded)
+    return shaped_like(np.ldexp(on_grid(mantissa, LEARNING_GRID), exponent), values)

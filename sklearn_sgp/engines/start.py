@@ -33,9 +33,9 @@ from ..kernels._white_noise import START_NOISE, fixed_unit_noise, has_default_bo
 from ..kernels.categories._binding import bound_to, check_seen_codes
 from ..kernels.categories._node import category_slots, of_known_categories
 from ..optimize.frequencies import Frequencies
-from ..optimize.parameters import Group, Parameters, ParameterSpace
+from ..optimize.parameters import Group, Parameters, ParameterSpace, shaped_like
 from .ascent import FEW_ROWS
-from .base import Start
+from .base import Start, has_equal_noise
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .noise_free import expects_no_noise
@@ -160,7 +160,7 @@ def _with_more_noise(start):
     more = np.maximum(parameters.log_noise, usual)
     if not np.any(more > parameters.log_noise + np.log(2.0)):
         return []
-    more = more if np.ndim(parameters.log_noise) else float(more[0])
+    more = shaped_like(more, parameters.log_noise)
     return [replace(start, parameters=parameters.with_values(log_noise=more))]
 
 
@@ -196,15 +196,14 @@ def _keeps_directions(previous, columns, spread):
     """
     start = previous.start
     is_default = "theta" in start.left_open and len(spread) == start.parameters.Z.shape[1]
-    if not is_default or columns.categorical or columns.incomplete:
+    if not (is_default and columns.are_plain):
         return False
     return columns_of_directions(start.kernel) == np.flatnonzero(spread).tolist()
 
 
 def _may_be_lines(rows, choices, likelihood):
     """Return whether lines are tried: for few whole rows with Gaussian noise, all at once."""
-    has_equal_noise = getattr(likelihood, "has_equal_noise", False)
-    is_plain = has_equal_noise and not choices.columns.incomplete
+    is_plain = has_equal_noise(likelihood) and not choices.columns.incomplete
     one_table = len(rows) <= FEW_ROWS and not rows.live_elsewhere and rows.counts is None
     is_special = choices.mixes_outputs or choices.kernel_priors
     return is_plain and one_table and not is_special
@@ -299,9 +298,7 @@ def _left_open(choices, whites):
 def _groups(choices, parameters, likelihood, bounds, spread, units):
     """Yield the groups that are learned, in the order of the vector."""
     expression = parameters.expression
-    some_spread = np.where(spread > 0.0, spread, 1.0)
-    units_of = units_of_theta(expression, some_spread)
-    yield Group("theta", bounds["theta"], units_of)
+    yield Group("theta", bounds["theta"], units_of_theta(expression, spread))
     if "log_noise" in bounds:
         yield Group("log_noise", bounds["log_noise"])
     if len(likelihood.theta):
@@ -356,8 +353,7 @@ def _without_categories(theta, expression):
 
 
 def _clipped(value, bounds):
-    clipped = np.clip(value, bounds[:, 0], bounds[:, 1])
-    return clipped if np.ndim(value) else float(clipped[0])
+    return shaped_like(np.clip(value, bounds[:, 0], bounds[:, 1]), value)
 
 
 def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None):

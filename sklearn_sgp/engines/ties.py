@@ -30,15 +30,15 @@ TIES = Ties(4.0)
 # of 95 nats. Fifty runs of the borehole function, three of whose eight columns matter: errors of
 # 0.038 deviations without tails, 0.017 with them, 0.013 without any prior. With noise tails cost
 # 500 rows of pumadyn32nm and of energy 0.12 and 0.18 nats a row (three draws).
-# Models in blocks without near rows had no prior, since a normal one costs what few columns explain
-# with little noise. 73 made tables of 15 to 300 rows, thirty kinds, FITC and PITC: bands of 90 %
-# that hold less than 75 % in 14 without, 4 with a normal prior, 6 with tails; log densities (a
+# So it has for blocks without near rows, where a normal one costs what few columns explain with
+# little noise. 73 made tables of 15 to 300 rows, thirty kinds, FITC and PITC: bands of 90 % that
+# hold less than 75 % in 14 without a prior, 4 with a normal one, 6 with tails; log densities (a
 # difference counts .5 at most) +.02 and +.06, -.37 to +1.75 with tails, -2.5 to +1.6 without.
 TIES_WITH_TAILS = Ties(4.0, has_tails=True)
-# Streams of labels had no prior either. With this precision a first batch of few rows that sees no
-# signal, as 19 rows of nine columns, holds the function at 0 for all that follow (-.35 -> -1.08
-# nats). Sixty rows of 30 columns, two and three classes, four draws in one batch and in six: -1.00
-# without, -.72 with this, -.82 with a quarter; three draws of nine columns: -.01, -.03 and +.32.
+# For streams of labels. With this precision a first batch of few rows that sees no signal, as 19
+# rows of nine columns, holds the function at 0 for all that follow (-.35 -> -1.08 nats). Sixty rows
+# of 30 columns, two and three classes, four draws in one batch and in six: -1.00 without, -.72 with
+# this, -.82 with a quarter; three draws of nine columns: -.01, -.03 and +.32.
 LOOSE_TIES = Ties(1.0)
 # Precisions of the prior of categories: of the logarithms of b, of the entries of F, of the scale.
 # With 1 for F stations of `plot_categories` have RMSE 0.265 and 0.245 (two draws), with 4 0.246 and

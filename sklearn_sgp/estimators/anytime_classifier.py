@@ -357,7 +357,6 @@ class AnytimeSGPClassifier(SGPClassifier):
         ],
     }
     _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
-    likelihood = "auto"  # of models that were saved before it was a parameter
 
     log_marginal_likelihood = log_marginal_likelihood
 

@@ -92,6 +92,16 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     def __getstate__(self):
         return with_version(self._saved_state())
 
+    # ---- What the subclasses with X and y may add
+
+    def _default_kernels(self):
+        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
+        return {}
+
+    def _more_attributes(self, fitted):
+        """Return fitted attributes that only this estimator has."""
+        return {}
+
     # ---- What callbacks and `verbose` are told
 
     @contextmanager

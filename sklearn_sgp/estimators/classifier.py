@@ -22,7 +22,6 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
 
     _format = InputFormat()
     _has_prior = False  # before `fit`
-    offset_column = None  # of models that were saved before it was a parameter
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -112,14 +111,6 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
                 self._fitted.targets.check_same(known)
                 self._add_rows(X, y, sample_weight)
         return self
-
-    def _default_kernels(self):
-        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
-        return {}
-
-    def _more_attributes(self, fitted):
-        """Return fitted attributes that only this estimator has."""
-        return {}
 
     # ---- Predictions
 

@@ -11,8 +11,7 @@ from ..data.held_out import first_of_equals
 from ..data.inputs import Inputs
 from ..engines.blocks.composite_learning import learns_much_of_categories
 from ..engines.blocks.trials import numbers_of_categories
-from ..engines.other_starts import bic_nats
-from ..objectives.scores import Score
+from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
 from ..predict.classes import Classes
 from .class_steps import as_regressions, told_of_regressions
@@ -93,9 +92,8 @@ class WeighFrequencies:
             return fit
         share = 1.0
         if np.count_nonzero(of_class) > 1:
-            clock = fit.trace.clock
             parts = _parts_left_out(fit)
-            if clock.left() < len(parts) * clock.elapsed():  # each takes as long as the fit
+            if not fit.trace.clock.has_time_for(len(parts)):  # each takes as long as the fit
                 return fit
             try:
                 share = yield from self._share(fit, parts, place, weight)

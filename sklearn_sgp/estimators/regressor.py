@@ -28,7 +28,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
     A subclass has ``_learn_rows``, ``_add_rows`` and what they need; see `BaseSGP`.
     """
 
-    include_noise = True  # of models that were saved before it was a parameter
     _format = InputFormat()
     _drift = None  # drift.DriftCheck; None for streams, and where kernel and noise were given
 
@@ -119,14 +118,6 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         except ValueError:  # tags and `dir` are of any parameters; `fit` refuses this one
             return False
         return is_conjugate and not mixed_outputs.mixes_outputs(self)
-
-    def _default_kernels(self):
-        """Return how default kernels are chosen, by names of `engines.start.Choices`."""
-        return {}
-
-    def _more_attributes(self, fitted):
-        """Return fitted attributes that only this estimator has."""
-        return {}
 
     # ---- Predictions
 

@@ -284,8 +284,7 @@ def _is_free(estimator):
 
 def _follows_level(estimator):
     """Return whether a level may wander: of numbers that are all there, and functions apart."""
-    columns = estimator._format.columns
-    is_plain = not columns.categorical and not columns.incomplete
+    is_plain = estimator._format.columns.are_plain
     return is_plain and _keeps_rows(estimator) and not mixes_outputs(estimator)
 
 

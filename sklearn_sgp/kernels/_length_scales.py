@@ -137,9 +137,9 @@ def units_of_theta(expression, spread):
 
     Weights of a column in directions have the inverse of its spread, and weights of directions in
     others the inverse of what these spread with the weights that the expression begins with.
-    ``spread``, (d,), is positive.
+    ``spread``, (d,), is 0 for a column of one value, which counts as 1.
     """
-    units = np.ones(len(expression.values))
+    units, spread = np.ones(len(expression.values)), np.where(spread > 0.0, spread, 1.0)
     for leaf, columns in expression.leaves:
         _set_units(leaf, expression.values, spread[columns], units)
     return units[expression.free] if np.any(units[expression.free] != 1.0) else 1.0

@@ -14,7 +14,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError
 from ..engines.few_rows import says_little
 from ..likelihoods import NoiseChoice
-from ..objectives.scores import Score
+from ..objectives.scores import Score, bic_nats
 from ..objectives.sites import UnboundedSitesError
 from ..optimize import time_shares
 from ..optimize.choices import Comparison
@@ -351,7 +351,7 @@ def _chosen(fit, errors, own, candidates, free):
     More parameters pay a BIC penalty.
     """
     problem, before, means = fit.problem, (None, None), []
-    penalty = 0.5 * np.log(max(problem.rows.total_weight, len(problem.rows)))
+    penalty = bic_nats(1, max(problem.rows.total_weight, len(problem.rows)))
     penalty /= problem.rows.total_weight
 
     named = ((type(one).__name__, one) for one in candidates if _may_gain(one, means))

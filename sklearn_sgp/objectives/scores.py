@@ -1,4 +1,4 @@
-"""Scores of rows that nothing was learned from: what is better by more than its standard error."""
+"""Scores of left-out rows, what is better by more than its standard error, what parameters cost."""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,11 @@ _ROUNDING = 1e-6
 def log_normal_density(error, variance):
     """Return log N(error; 0, variance)."""
     return -0.5 * (np.log(2.0 * np.pi * variance) + error**2 / variance)
+
+
+def bic_nats(n_parameters, n_rows):
+    """Return the BIC penalty of so many parameters, in nats: log(n) / 2 for each."""
+    return 0.5 * np.log(n_rows) * n_parameters
 
 
 def left_out_errors(solved, precision):

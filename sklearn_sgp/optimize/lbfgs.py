@@ -59,8 +59,7 @@ def ascend_lbfgs(
     memory : int
         Pairs of steps and changes of the gradient that are remembered.
     ends : callable or None
-        Called after each iteration with a function that returns the best `Parameters` so far; True
-        ends the run.
+        Called after each iteration with the trace, which has it by then; True ends the run.
     scale : float
         What the objective and its gradient are multiplied by.
     changed : callable or None
@@ -118,7 +117,7 @@ def ascend_lbfgs(
         n_iter, failed = n_iter + 1, False
         snapshot = partial(space.unpack, best["x"], start)
         is_over = trace.add(best["objective"], snapshot) or plateau.reached(best["value"])
-        if is_over or (ends is not None and ends(snapshot)):
+        if is_over or (ends is not None and ends(trace)):
             raise _Finished
 
     try:

@@ -120,6 +120,11 @@ class Parameters:
 _NONE = np.empty(0)
 
 
+def shaped_like(value, old):
+    """Return a value as an array, or as a number where the old one is a number."""
+    return value if np.ndim(old) else float(np.ravel(value)[0])
+
+
 @dataclass(frozen=True)
 class Group:
     """A group of parameters that is learned.
@@ -191,8 +196,7 @@ class Group:
             value[self.shared] = old[self.shared] + (value - old)[self.shared[0]]
             return value
         if not len(self.held):
-            value = entries.reshape(np.shape(old)) * self.unit
-            return value if np.ndim(old) else float(value)
+            return shaped_like(entries.reshape(np.shape(old)) * self.unit, old)
         columns, value = np.delete(np.arange(old.shape[1]), self.held), old.copy()
         unit = np.broadcast_to(self.unit, old.shape)[:, columns]
         value[:, columns] = entries.reshape(unit.shape) * unit
@@ -230,6 +234,10 @@ class TiedLengthScales:
     varies: object = ...
     has_tails: bool = False
     power: float = 1.0
+
+    def at(self, places):
+        """Return the same density of length scales at other places."""
+        return replace(self, places=tuple(places))
 
     def for_scaled_inputs(self, log_scale):
         """Return the same density of length scales in units of so much, (d,)."""

@@ -29,6 +29,10 @@ class Clock:
     def left(self):
         return self.max_time - self.elapsed()
 
+    def has_time_for(self, times):
+        """Return whether so many times as long as it took so far are left."""
+        return self.left() > times * self.elapsed()
+
     def shortened(self, share):
         """Return a clock that began with this one, with a share of its time."""
         clock = Clock(share * self.max_time)
@@ -69,12 +73,11 @@ class Trace:
     on_iteration : callable or None
         Called after every entry with the trace and a function that returns the `Parameters` at
         that time; True asks to stop.
-    on_stage : callable or None
-        Called with the trace when another stage begins.
     """
 
-    def __init__(self, clock, on_iteration=None, on_stage=None):
-        self.clock, self.on_iteration, self.on_stage = clock, on_iteration, on_stage
+    def __init__(self, clock, on_iteration=None):
+        self.clock, self.on_iteration = clock, on_iteration
+        self.on_stage = None  # called with the trace when another stage begins
         self.whole_clock = clock  # where parts of a fit have a share of its time
         self.objectives, self.times = [], []
         self.choices = []  # what was compared: see `choices`

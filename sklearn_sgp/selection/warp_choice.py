@@ -24,6 +24,7 @@ from ..data.warps import EACH, TERMS, Standardised, YeoJohnson, tanh_sum, tanh_s
 from ..engines.start import start
 from ..kernels._length_scales import nearness_scales
 from ..kernels._white_noise import checked_noise
+from ..objectives.scores import bic_nats
 from ..optimize import time_shares
 from ..optimize.choices import Tried, tell
 from ..optimize.lbfgs import ascend_lbfgs
@@ -263,7 +264,7 @@ class _OneOutput:
         return gain > _SHARE_OF_GAIN * self._least_gain(n_parameters) * evidence.weight
 
     def _least_gain(self, n_parameters):
-        penalty = 0.5 * np.log(max(self.total_weight, len(self.y))) * n_parameters
+        penalty = bic_nats(n_parameters, max(self.total_weight, len(self.y)))
         return _LEAST_WARP_GAIN + (penalty or _LEAST_NATS) / self.total_weight
 
     def _bounds(self, base):

@@ -100,3 +100,10 @@ def test_mask_of_columns():
     """The mask has True for categories; it is None where there are none."""
     assert_array_equal(InputColumns(None, (1,)).mask(3), [False, True, False])
     assert InputColumns().mask(3) is None
+
+
+def test_columns_are_plain():
+    """They are where all have numbers, and none lacks one, whatever their names."""
+    assert InputColumns(("a", "b")).are_plain
+    assert not InputColumns(None, (1,)).are_plain
+    assert not InputColumns(incomplete=(0,)).are_plain

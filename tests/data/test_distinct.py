@@ -81,3 +81,13 @@ def test_sums_of_equal_rows(table, rng, weights):
         assert_allclose(found.weight[k], mass if weights == "each" else mass[0])
         within = within + (w[own] * (y[own] - mean) ** 2).sum(axis=0)
     assert_allclose(found.within, within)
+
+
+def test_rows_may_be_their_own_inducing_inputs(table):
+    """Nothing but the places depends on what else is an inducing input."""
+    Z, _, rows = table
+    found, known = DistinctRows.of(rows), DistinctRows.within_inputs(Z, rows)
+    order = places_in(found.X, known.X)
+    assert_array_equal(found.X[order], known.X)
+    assert_allclose(found.means[order], known.means)
+    assert_allclose(found.within, known.within)

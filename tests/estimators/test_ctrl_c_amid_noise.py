@@ -6,7 +6,7 @@ from failures import interrupt
 from varying_noise import data, made
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
-from sklearn_sgp.engines import one_column
+from sklearn_sgp.engines.base import Problem
 from sklearn_sgp.engines.blocks.engine import BlockModels
 from sklearn_sgp.noise import heteroscedastic
 
@@ -34,7 +34,7 @@ def test_the_function_that_was_learned_stays(model, name, monkeypatch):
 @pytest.mark.parametrize("likelihood", ["heteroscedastic", "student_t"])
 def test_ctrl_c_is_not_overheard(kind, likelihood, monkeypatch):
     """Amid the search for another start it ended that, and learning of noise went on to its end."""
-    interrupt(monkeypatch, one_column, "is_left_open", 1, KeyboardInterrupt)
+    interrupt(monkeypatch, Problem, "is_left_open", 1, KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         kind(likelihood=likelihood, max_iter=5, random_state=0).fit(*data(60))
 

@@ -238,6 +238,8 @@ def test_units_in_which_weights_are_learned():
     units = units_of_theta(bound(LEARNED, 3).expression, spread)
     assert_allclose(units, [1, 1, 1, 1, *3 * [10.0, 0.5]])
     assert units_of_theta(bound(RationalQuadratic(), 3).expression, spread) == 1.0
+    spread[2] = 0.0  # a column of one value counts as one of unit spread
+    assert_allclose(units_of_theta(bound(LEARNED, 3).expression, spread)[4:6], [1.0, 0.5])
 
 
 def test_directions_inside_directions():

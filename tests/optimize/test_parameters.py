@@ -240,6 +240,7 @@ def test_tied_length_scales_prefer_equal_ones():
     # two length scales that differ by a factor of e**2 are one away from their mean
     two = TiedLengthScales(np.zeros(2), (np.arange(1, 3),), 1.0)
     assert_allclose(two(np.array([5.0, 1.0, 3.0]))[0], -1.0)
+    assert_allclose(two.at([np.arange(2)])(np.array([1.0, 3.0, 5.0]))[0], -1.0)
     numeric = [
         (prior(theta + 1e-5 * e)[0] - prior(theta - 1e-5 * e)[0]) / 2e-5 for e in np.eye(len(theta))
     ]

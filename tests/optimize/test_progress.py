@@ -50,3 +50,11 @@ def test_clock_and_trace():
     assert 0.0 <= trace.times[0] <= trace.times[1] <= clock.elapsed() < 100.0
     assert 0.0 < clock.left() < 100.0
     assert Clock().left() == np.inf
+
+
+def test_a_clock_tells_whether_so_many_times_as_much_is_left(monkeypatch):
+    """After ten of thirty seconds there is time for one such fit, and for no second one."""
+    monkeypatch.setattr(Clock, "elapsed", lambda clock: 10.0)
+    assert Clock(30.0).has_time_for(1.9)
+    assert not Clock(30.0).has_time_for(2.0)
+    assert Clock().has_time_for(1e9)

@@ -30,6 +30,11 @@ class InputColumns:
     categories: tuple = ()
     incomplete: tuple = ()
 
+    @property
+    def are_plain(self):
+        """True if all are columns of numbers, and none lacked values."""
+        return not (self.categorical or self.incomplete)
+
     def mask(self, n_features):
         """Return a mask of the columns of categories, shape (n_features,); None where none is."""
         if not self.categorical:

@@ -21,6 +21,7 @@ from ...kernels._rough_part import Term
 from ...objectives.composite_likelihood import CompositeLikelihood
 from ...optimize import time_shares
 from ...optimize.budget import count_within
+from ...optimize.parameters import shaped_like
 from ...partitions.search import nearest_in_table
 from .group_draws import GroupDraws
 from .pace import LEAST_GROUPS, seconds_of_group
@@ -162,8 +163,8 @@ class _Share:
         """Raise the noise by a share of what is unknown, and lower the rough part as much."""
         kept = 1.0 - share * (1.0 - self.correlation)
         theta = self.part.with_less(self.parameters.theta, kept, self.correlation)
-        log_noise = np.log(self.parameters.noise_variance + share * self.unknown)
-        log_noise = log_noise if np.ndim(log_noise) else float(log_noise)
+        noise = self.parameters.noise_variance
+        log_noise = shaped_like(np.log(noise + share * self.unknown), noise)
         return self.space.clipped(self.parameters.with_values(theta=theta, log_noise=log_noise))
 
     def given(self, piece, share):

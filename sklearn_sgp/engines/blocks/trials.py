@@ -345,11 +345,11 @@ def above_repeats(start, rows):
 def with_variances_of(start, rows, all_rows):
     """Begin default kernel and noise in proportion to the targets, which have lost their tails."""
     share = np.log(np.mean(rows.targets**2) / np.mean(all_rows.targets**2))
-    parameters, is_default = start.parameters, start.with_default_bounds
-    if "theta" in is_default and start.space.learns("theta"):
+    parameters = start.parameters
+    if start.learns_default_kernel:
         shift = share * variance_mask(parameters.expression)
         parameters = parameters.with_values(theta=parameters.theta + shift)
-    if "log_noise" in is_default and start.space.learns("log_noise"):
+    if "log_noise" in start.with_default_bounds and start.space.learns("log_noise"):
         parameters = parameters.with_values(log_noise=parameters.log_noise + share)
     return replace(start, parameters=start.space.clipped(parameters))
 

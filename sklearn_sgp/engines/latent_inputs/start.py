@@ -15,7 +15,7 @@ from ...kernels.categories._kernel import Categorical
 from ...latents.passes import InputPosteriors
 from ...latents.row_posteriors import LOG_VARIANCE_BOUNDS, find_inputs
 from ...optimize import time_shares
-from ...optimize.parameters import Group, Parameters, ParameterSpace
+from ...optimize.parameters import Group, Parameters, ParameterSpace, shaped_like
 from ..base import Start
 from ..fingerprints import fingerprint, structure
 
@@ -141,8 +141,7 @@ def _noise(whites, choices, P, components):
         share = float(np.clip(_NOISE_SHARE * components.noise_variance, *_NOISE_LIMITS))
         noise = np.full(P, share) if np.ndim(noise) else share
         if bounds is not None:
-            clipped = np.clip(noise, *bounds.T)
-            noise = clipped if np.ndim(noise) else float(clipped[0])
+            noise = shaped_like(np.clip(noise, *bounds.T), noise)
     return noise, bounds
 
 

@@ -8,6 +8,7 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._warnings import warn_caller
 from ...gp.jitter import factorise_with_jitter
 from ...kernels._length_scales import variance_mask
+from ...objectives.scores import bic_nats
 from .band_places import NO_PLACES
 from .bands import NO_BANDS
 from .batch_levels import NO_LEVELS
@@ -87,7 +88,7 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
         return _explained_by_share(fitted, rows, outputs, 1.0, n_jobs)[1]
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
     forgets = max(told) > _EXPLAINED_BEFORE
-    known = 0.5 * np.log(len(rows)) * _n_known(fitted.posterior)
+    known = bic_nats(_n_known(fitted.posterior), len(rows))
     found = [(sum(anew), Answer(np.zeros(t), np.ones(t), 1.0, begins_anew=True))]
     for share in _PAST_SHARES if forgets else (1.0,):
         value, answer = _explained_by_share(fitted, rows, outputs, share, n_jobs)
@@ -181,7 +182,7 @@ def _explained(residual, function, noise, factors):
     """Return the best log density of one output, with the level and factor of noise that has it."""
     if not len(residual):
         return 0.0, 0.0, 1.0
-    best, price = (-np.inf, 0.0, 1.0), 0.5 * np.log(len(residual))
+    best, price = (-np.inf, 0.0, 1.0), bic_nats(1, len(residual))
     for factor in factors:
         covariance = function + np.diag(factor * noise)
         near = without_outliers(residual, np.sqrt(np.diagonal(covariance)))[0]

@@ -99,7 +99,7 @@ def with_each_kernel(rows, plan):
 
 
 def score_of(begun, rows):
-    """Return the bound less what parameters cost, a row; see `start.bic_penalty`.
+    """Return the bound less what parameters cost, a row; see `other_starts.bic_penalty`.
 
     Lines must see a signal, and have a lead; so must a kernel that takes the place of another, by
     what it has said of the next rows. ``begun`` is as of `or_elsewhere`.

@@ -6,16 +6,15 @@ from functools import partial
 import numpy as np
 
 from ..._linalg import NotPositiveDefiniteError
-from ..._parallel import single_blas_thread
+from ..._parallel import blas_threads_for
 from ...data.column_spread import column_mean_std
 from ...data.distinct import DistinctRows
 from ...data.rows import each_weight
 from ...kernels._defaults import SHORTER
 from ...kernels._length_scales import scales_by_column
-from ...objectives.exact import exact_evidence, left_out_means
-from ...optimize.lbfgs import FEW_PAIRS, ascend_lbfgs
-from ...optimize.progress import Clock, Plateau, Trace
+from ...objectives.exact import left_out_means
 from ..ascent import FEW_ROWS
+from ..exact_fits import learn_exactly
 from ..explained import EXPLAINED_ROWS, has_own_mean
 from ..other_starts import default_starts, shorter_start
 
@@ -28,8 +27,6 @@ _LEFT_ALONG_COLUMN = 0.08
 _FURTHEST_INPUT = 3.0
 # Random rows whose exact process is learned, by so many steps at most.
 _KNOWING_ROWS, _KNOWING_STEPS = 400, 60
-# And of gains of so many nats two end it.
-_LITTLE_GAIN = 0.5
 # The share of what is left of these, in squares, that predictions of each from the others tell.
 # Four of six fits of 24 and 100 stations in turn, 60 inducing inputs, had 0.8 and more with errors
 # of 0.2 to 0.71, and have 0.01 at most; power_plant, kin40k, kin8nm and houses have none.
@@ -55,11 +52,10 @@ def _beside(problem, fitted):
     """Pose the problem anew, with what few rows learn; None where nothing is left for them."""
     if not _may_stand_still(problem, fitted):
         return None
-    some = problem.rows.fixed_subset(_KNOWING_ROWS)
-    rows = DistinctRows.within_inputs(np.asarray(some.X, dtype=np.float64), some)
+    rows = DistinctRows.of(problem.rows.fixed_subset(_KNOWING_ROWS))
     if rows is None or np.isnan(rows.means).any():
         return None
-    with single_blas_thread():  # few rows: two threads wait for each other
+    with blas_threads_for(len(rows.X)):
         start = _learned_from(rows, fitted.start)
         if start is None or not (_knows_more(start, rows, fitted) or _is_left(problem, fitted)):
             return None
@@ -91,13 +87,10 @@ def _learned_from(rows, start):
     if not len(space.pack(begun)):  # inducing inputs alone are learned
         return None
     try:
-        parameters, *_ = ascend_lbfgs(
-            lambda one: exact_evidence(one, rows), space, begun, max_iter=_KNOWING_STEPS,
-            plateau=Plateau(_LITTLE_GAIN, 2), trace=Trace(Clock()), memory=FEW_PAIRS,
-        )  # fmt: skip
+        learned = learn_exactly(space, begun, rows, _KNOWING_STEPS)
     except NotPositiveDefiniteError:
         return None
-    return replace(start, parameters=parameters, alternatives=())
+    return replace(start, parameters=learned.parameters, alternatives=())
 
 
 def _knows_more(start, rows, fitted):

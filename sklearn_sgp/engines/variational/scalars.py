@@ -6,6 +6,7 @@ import numpy as np
 
 from ...gp.coordinates import Separate
 from ...objectives.collapsed import collapsed_value
+from ...optimize.parameters import shaped_like
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,10 @@ class RowScalars:
         """
         q = Separate.from_posterior(found.posterior)
         traces = np.array([one.trace_H for one in q.outputs])
-        diagonal = noise_variance * traces
         scalars = cls(
             rows.total_weight,
             (rows.weights[0].T * (rows.targets**2).T).T.sum(axis=0),
-            diagonal if np.ndim(noise_variance) else float(diagonal[0]),
+            shaped_like(noise_variance * traces, noise_variance),
         )
         bound = collapsed_value(q, scalars, noise_variance)
         return replace(scalars, constant=found.evidence - bound)

@@ -21,7 +21,6 @@ class CategoricalNode(Leaf):
         Slot of what a category not seen before has alone; see `CategoryCovariance`.
     """
 
-    learned_variance = slice(0, 0)  # of kernels that were saved before they had it
     differentiable_inputs = True  # the gradient in codes is zero
     holds_inputs = True
 
