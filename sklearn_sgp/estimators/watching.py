@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.inputs import Inputs
 from ..data.varying_noise import each_output
-from ..engines.streams.answers import answer_to, answered, are_elsewhere, warn_of_shift
+from ..engines.streams.answers import after_answer, answer_to, are_elsewhere, warn_of_shift
 from ..engines.streams.broken_rows import counted
 from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
@@ -61,7 +61,7 @@ def watched(estimator, fitted, rows, order):
     answer = answer_to(fitted, some, seen, alarm, estimator.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
     elsewhere = are_elsewhere(fitted, some, estimator.n_jobs)
-    return answered(fitted, answer, some, alone, elsewhere), answer.share * share
+    return after_answer(fitted, answer, some, alone, elsewhere), answer.share * share
 
 
 def _with(fitted, watch):
