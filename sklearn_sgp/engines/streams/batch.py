@@ -37,7 +37,7 @@ def first_batch(rows, plan, every):
         if every is not rows:
             of_all = without_learning(found.proposal, Batch(every), plan)
             found = of_all._replace(n_iter=found.n_iter)
-        ones = _ones(plan, batch, None, found.proposal)
+        ones = _ones(plan, batch, found.proposal)
     warn_about_jitter(found.proposal.prior.jitter, plan.settings.jitter)
     return fitted_from(plan, found), ones
 
@@ -47,7 +47,7 @@ def next_batch(fitted, rows, weight_seen, plan):
 
     ``weight_seen`` is that of all rows so far.
     """
-    before, ones = fitted.parameters, getattr(fitted.state, "ones", None)
+    before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
     batch = Batch(rows, old, weight_seen)
     with single_blas_thread():
@@ -76,21 +76,22 @@ def next_batch(fitted, rows, weight_seen, plan):
                 f"learn from this batch. Got: {error}. They stay as they were, and the batch was "
                 "added to the posterior."
             )
-        ones = _ones(plan, batch, ones, found.proposal)
+        ones = _ones(plan, batch, found.proposal, fitted.state)
     warn_about_jitter(found.proposal.prior.jitter, max(fitted.jitter, plan.settings.jitter))
     return fitted_from(plan, found, fitted), ones
 
 
-def _ones(plan, batch, ones, proposal):
+def _ones(plan, batch, proposal, state=None):
     """Return the h of targets that are all 1, at what is found: the stream's other centres.
 
-    None where the units of the targets stay.
+    None where the units of the targets stay. ``state`` is that of the stream before, if any.
     """
     if not plan.follows_units:
         return None
     past = None
     if batch.old is not None:
-        past = OldPosterior(with_ones(batch.old.posterior, plan.forget_factor * ones), 0.0)
+        ones = plan.forget_factor * state.ones
+        past = OldPosterior(with_ones(batch.old.posterior, ones), 0.0)
     bound = plan.bound(Batch(of_ones(batch.rows), past), proposal)
     posterior = bound.posterior(proposal.parameters)[0]
     return posterior.of_each_output.h
