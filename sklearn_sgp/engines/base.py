@@ -306,6 +306,31 @@ class Engine(Protocol):
         """Add the rows of a `Problem` to a `Fitted`; return another."""
 
 
+class State:
+    """State that a fit leaves for later rows, of which each engine has its own kind.
+
+    Attributes
+    ----------
+    attributes : dict
+        Fitted attributes of an estimator.
+    keeps_rows : bool
+        Whether training rows are at hand.
+    labels : ndarray or None
+        The user's labels of blocks, in their order.
+    goes_on : bool
+        Whether later batches learn kernel and noise from where the fit has ended.
+    """
+
+    attributes = {}
+    keeps_rows = False
+    labels = None
+    goes_on = False
+
+    def with_constant(self, constant):
+        """Add a constant to the bound, where that is a part of it."""
+        return self
+
+
 @dataclass(frozen=True)
 class Fitted:
     """A fitted model: all that predictions and later batches need.
@@ -324,7 +349,7 @@ class Fitted:
         Number of rows that the posterior stands for, whatever their weights.
     n_used : int or None
         Number of rows that it rests on after a fit; None for all.
-    state : object
+    state : State or None
         What the engine needs to add rows.
     row_noise : noise.row_noise.RowNoise or EqualNoise
         What is known of the noise besides the parameters.
@@ -350,7 +375,7 @@ class Fitted:
     weight: float = 0.0
     n_samples: int = 0
     n_used: int | None = None
-    state: object = None
+    state: State | None = None
     row_noise: object = EQUAL_NOISE
     targets: object = None
     interrupted: bool = False

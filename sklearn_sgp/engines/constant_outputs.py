@@ -23,7 +23,7 @@ def fitted_beside_constants(fit, problem):
     bounds = start.space.group("log_noise").bounds
     least, most = bounds[constant].T
     fitted = yield partial(fit, replace(problem, start=_with_noise(start, constant, most)))
-    if getattr(fitted.state, "goes_on", False):
+    if fitted.state.goes_on:
         return (yield partial(fit, problem))
     log_noise = np.array(fitted.parameters.log_noise)
     log_noise[constant] = least

@@ -61,6 +61,7 @@ class SitesIfBetter:
                 if fitted.interrupted:
                     raise KeyboardInterrupt
             tell(_CHOICE, [own, best], best if is_better else own, problem.trace)
+            fit = replace(fit, regressions_score=own.score.mean)
             return _instead_of(fit, other, fitted, sites) if is_better else fit
         except NotPositiveDefiniteError:  # where others could be found: no candidate
             return fit
@@ -132,7 +133,7 @@ def _instead_of(fit, other, fitted, sites):
         fitted = sites.calibrated(fitted)
     # callbacks that ask for a model see the regressions, by whose recipe they make it
     problem.trace.add(fitted.objective, lambda: before.parameters)
-    return replace(other, fitted=fitted)
+    return replace(other, fitted=fitted, regressions_score=fit.regressions_score)
 
 
 def calibrate_sites(fit):
@@ -146,15 +147,6 @@ def calibrate_sites(fit):
     if not (problem.learns and has_one and fit.is_whole and in_time):
         return fit
     return replace(fit, fitted=with_temperature(problem, fitted))
-
-
-def told_of_regressions(trace):
-    """Return the mean log probability of labels that regressions do not see, where it was told.
-
-    Their kernel has seen these; None where there was no choice.
-    """
-    told = [one for one in trace.choices if one["choice"] == _CHOICE]
-    return next((one["score"] for one in told if one["candidate"] == _REGRESSIONS), None)
 
 
 def as_regressions(previous):

@@ -14,7 +14,7 @@ from ..engines.blocks.trials import numbers_of_categories
 from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
 from ..predict.classes import Classes
-from .class_steps import as_regressions, told_of_regressions
+from .class_steps import as_regressions
 from .fit import Fit
 
 # At most so many distinct rows, of at most this weight, are asked; more of models of near rows. Of
@@ -157,7 +157,7 @@ def _gain(fit, of_class, by_bound):
     Infinite where that is not asked.
     """
     n_rows, weight, start = len(fit.problem.rows), of_class.sum(), fit.fitted.start
-    score = told_of_regressions(fit.trace)
+    score = fit.regressions_score
     # what the prior costs is much of the bound where labels weigh little; frequencies of one class
     # would count for long
     is_counted = weight >= _LEAST_WEIGHT * n_rows and np.count_nonzero(of_class) > 1

@@ -42,6 +42,9 @@ class Fit:
         With Gaussian noise and targets that are not warped, where it was learned first.
     with_equal_noise : object
         The problem with the same noise for all rows, before row noise, and what was learned of it.
+    regressions_score : float or None
+        Mean log probability of labels that regressions of them do not see, though their kernel has,
+        where a choice between these and sites was told.
     """
 
     X: object
@@ -61,6 +64,7 @@ class Fit:
     offset: np.ndarray | None = None
     is_batch: bool = False
     plain: object = None
+    regressions_score: float | None = None
 
     @property
     def has_ended(self):

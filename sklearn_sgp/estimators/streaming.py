@@ -1,4 +1,9 @@
-"""One batch after another, as the two streaming estimators take them."""
+"""One batch after another, as the two streaming estimators take them.
+
+What they do not share are their methods: the ``_recipe`` of first rows, `Rows` of a later batch
+(``_later_rows``) and how these were predicted (``_log_densities``), when a stream begins anew
+(``_begins_anew``), and the power of the rows' factors (``_alpha``).
+"""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +15,6 @@ from ..data.checks import check_spread, check_weights_of_stream
 from ..data.rows import merge_repeated
 from ..data.targets import count_samples
 from ..engines.base import Problem
-from ..engines.streams.begin_anew import NOT_BEGUN, Turns
 from ..engines.streams.broken_rows import trusts
 from ..engines.streams.inducing import StreamInducing
 from ..engines.streams.initial_rows import InitialRows
@@ -70,7 +74,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     check_spread(inputs.X, weight, _least_noise(estimator, y), known)
     if before is None:
         estimator.log_evidence_ = 0.0
-        initial = InitialRows.of(inputs, y, weight, previous, _begins_anew(estimator, y))
+        initial = InitialRows.of(inputs, y, weight, previous, estimator._begins_anew(y))
     elif _is_short(estimator, engine):
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
@@ -96,13 +100,6 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
             f"{len(estimator._fitted.parameters.Z)} inducing inputs, "
             f"objective {estimator.objective_:.6g}"
         )
-
-
-def _begins_anew(estimator, y):
-    """Return when a stream begins anew: of labels that never fade, as these come."""
-    if not hasattr(estimator, "classes_") or estimator.forget_factor not in (1.0, "auto"):
-        return NOT_BEGUN
-    return Turns.of(y, estimator.classes_)
 
 
 def count_missing(estimator, n_rows):
@@ -259,7 +256,7 @@ def _engine(estimator):
         inducing = StreamInducing(estimator.inducing, estimator.n_inducing, estimator.min_inducing)
     return Stream(
         inducing=inducing,
-        alpha_divergence=float(getattr(estimator, "alpha_divergence", 0.0)),
+        alpha_divergence=estimator._alpha,
         forget_factor=1.0,  # of a first batch; `watched` has that of later ones
         trust_region=float(estimator.trust_region),
         keeps_scales=_is_free(estimator),

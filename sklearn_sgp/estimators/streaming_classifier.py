@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..engines.streams.begin_anew import NOT_BEGUN, Turns
 from ..engines.ties import LOOSE_TIES
 from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
@@ -13,6 +14,7 @@ from .dropouts import is_empty
 from .labels import are_grouped, checked_labels
 from .steps import rows_with
 from .validation import rows_of_weight
+from .watching import inputs_of
 
 
 class StreamingSGPClassifier(SGPClassifier):
@@ -311,6 +313,7 @@ class StreamingSGPClassifier(SGPClassifier):
 
     _parameter_constraints = CLASSIFIER_CONSTRAINTS | STREAM_CONSTRAINTS
     _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _alpha = 0.0
 
     def __init__(
         self,
@@ -411,3 +414,16 @@ class StreamingSGPClassifier(SGPClassifier):
 
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)
+
+    def _log_densities(self, fitted, rows):
+        """Return log probabilities of labels, (n,)."""
+        inputs = inputs_of(rows)
+        mean, variance = fitted.predictor.moments(inputs, self.n_jobs)
+        variance = np.broadcast_to(variance, mean.shape)
+        mean = inputs.shifted(mean)
+        return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
+
+    def _begins_anew(self, y):
+        """Return when the stream begins anew: of labels that never fade, as these come."""
+        never_fade = self.forget_factor in (1.0, "auto")
+        return Turns.of(y, self.classes_) if never_fade else NOT_BEGUN

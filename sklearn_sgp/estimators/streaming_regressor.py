@@ -7,6 +7,7 @@ import numpy as np
 
 from .._compat import Interval
 from ..data.targets import observed_columns
+from ..engines.streams.begin_anew import NOT_BEGUN
 from ..kernels._defaults import STREAM
 from ..likelihoods._names import needs_row_noise, regression_likelihood
 from ..optimize.progress import Clock
@@ -18,7 +19,9 @@ from .dropouts import is_empty, present_rows
 from .mixed_outputs import mixes_outputs
 from .numbers import later_rows
 from .regressor import SGPRegressor
+from .stream_steps import has_gaps
 from .validation import rows_of_weight
+from .watching import inputs_of, log_densities_of_observed
 
 
 class StreamingSGPRegressor(SGPRegressor):
@@ -559,3 +562,19 @@ class StreamingSGPRegressor(SGPRegressor):
         if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)
+
+    def _log_densities(self, fitted, rows):
+        """Return log densities of rows in units of y, (n,)."""
+        model = self._model_of(fitted)
+        if has_gaps(rows) and not mixes_outputs(self):
+            return log_densities_of_observed(model, rows)
+        y = fitted.targets.unwarped(rows.y)
+        return model.log_density(inputs_of(rows), y[:, 0] if fitted.targets.ndim == 1 else y)
+
+    def _begins_anew(self, y):
+        """Return when the stream begins anew: with twice as many rows, whatever they are."""
+        return NOT_BEGUN
+
+    @property
+    def _alpha(self):
+        return float(self.alpha_divergence)

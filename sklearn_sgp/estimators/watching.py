@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.inputs import Inputs
 from ..data.varying_noise import each_output
-from ..engines.streams.answers import answer_to, answered, are_elsewhere, warn_of_shift
+from ..engines.streams.answers import after_answer, answer_to, are_elsewhere, warn_of_shift
 from ..engines.streams.broken_rows import counted
 from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
@@ -19,7 +19,6 @@ from ..engines.streams.shifts import (
 )
 from ..predict.base import KnownMoments
 from .mixed_outputs import mixes_outputs
-from .stream_steps import has_gaps
 
 
 def watched(estimator, fitted, rows, order):
@@ -61,7 +60,7 @@ def watched(estimator, fitted, rows, order):
     answer = answer_to(fitted, some, seen, alarm, estimator.n_jobs)
     warn_of_shift(answer, fitted.targets, seen.rows)
     elsewhere = are_elsewhere(fitted, some, estimator.n_jobs)
-    return answered(fitted, answer, some, alone, elsewhere), answer.share * share
+    return after_answer(fitted, answer, some, alone, elsewhere), answer.share * share
 
 
 def _with(fitted, watch):
@@ -73,7 +72,7 @@ def scored(estimator, fitted, rows):
     if not mixes_outputs(estimator):  # score and bands are of the same moments
         known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
         fitted = replace(fitted, predictor=KnownMoments(*known))
-    log_p, state = _log_density(estimator, fitted, rows), fitted.state
+    log_p, state = estimator._log_densities(fitted, rows), fitted.state
     is_new = state.places.sample.lacks(rows)
     told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)
@@ -85,23 +84,9 @@ def inputs_of(rows):
     return Inputs(rows.X, None, rows.offset)
 
 
-def _log_density(estimator, fitted, rows):
-    """Return log densities of rows in units of y, of labels their log probabilities, (n,)."""
-    targets, inputs = fitted.targets, inputs_of(rows)
-    if not hasattr(estimator, "normalize_y"):
-        mean, variance = fitted.predictor.moments(inputs, estimator.n_jobs)
-        variance = np.broadcast_to(variance, mean.shape)
-        mean = inputs.shifted(mean)
-        return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
-    model = estimator._model_of(fitted)
-    if has_gaps(rows) and not mixes_outputs(estimator):
-        return _log_density_of_observed(model, rows, inputs)
-    y = targets.unwarped(rows.y)
-    return model.log_density(inputs, y[:, 0] if targets.ndim == 1 else y)
-
-
-def _log_density_of_observed(model, rows, inputs):
-    """Return log densities of the outputs that were observed, (n,)."""
+def log_densities_of_observed(model, rows):
+    """Return log densities of the outputs that were observed, given a predictive model, (n,)."""
+    inputs = inputs_of(rows)
     mean, variance = model.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean, noise, y = inputs.shifted(mean), model.noise_at(inputs), rows.targets

@@ -9,6 +9,7 @@ from ...partitions.blocks import AnyBlocks, NotKept
 from ...partitions.partition import Partition, PartitionChoice
 from ...predict.inducing import InducingPoints, OfBlocks
 from ...predict.near_rows import NearRows
+from ..base import State
 from .models import Specification
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.
@@ -99,7 +100,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class BlockState:
+class BlockState(State):
     """State that a fit in blocks leaves for later rows.
 
     Parameters

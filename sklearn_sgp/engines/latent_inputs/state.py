@@ -7,6 +7,7 @@ import numpy as np
 from ...data.targets import read_only_copy
 from ...latents.passes import InputPosteriors
 from ...optimize.progress import Trace
+from ..base import State
 
 
 class LatentTrace(Trace):
@@ -26,7 +27,7 @@ class LatentTrace(Trace):
 
 
 @dataclass(frozen=True)
-class LatentState:
+class LatentState(State):
     """State that a fit of latent inputs leaves for later rows.
 
     Parameters

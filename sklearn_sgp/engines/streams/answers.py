@@ -202,7 +202,7 @@ def are_elsewhere(fitted, rows, n_jobs):
     return bool(fitted.predictor.novelty(rows, n_jobs).mean() > 1.0 - _EXPLAINED_BEFORE)
 
 
-def answered(fitted, answer, rows, alone=(), elsewhere=False):
+def after_answer(fitted, answer, rows, alone=(), elsewhere=False):
     """Return a stream after an `Answer`, and the share of what is known that is left.
 
     The share is not applied yet: the batch of the rows does. ``alone`` are rows that were learned

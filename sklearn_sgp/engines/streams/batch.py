@@ -11,8 +11,8 @@ from ...optimize.choices import Comparison
 from .beginnings import by_labels, or_elsewhere, score_of, with_each_kernel
 from .inducing import identity_pairs
 from .old_posterior import OldPosterior
-from .plan import Proposal
-from .rounds import best_of_rounds, continued, fitted_from, updated
+from .plan import Batch, Proposal
+from .rounds import best_of_rounds, continued, fitted_from, without_learning
 from .search_space import within
 from .units import of_ones, with_ones
 
@@ -23,22 +23,23 @@ def first_batch(rows, plan, every):
     ``every`` are the same where some count more, as they stand for others in what is known.
     """
     with single_blas_thread():
-        begun = by_labels(rows, plan)
+        batch, begun = Batch(rows), by_labels(rows, plan)
         if begun is None:
             kernels, starts = Comparison("kernel", plan.trace), with_each_kernel(rows, plan)
             for begin, parameters in kernels.over(starts):
                 with kernels:
-                    found, n_iter = best_of_rounds(parameters, rows, None, 0.0, begin)
-                    begun = or_elsewhere(found, n_iter, rows, None, 0.0, begin)
+                    found = best_of_rounds(parameters, batch, begin)
+                    begun = or_elsewhere(found, batch, begin)
                     kernels.add(begun, score_of(begun, rows))
             if len(kernels.tried) != 1:
                 begun = kernels.best_first()[0].result
-        plan, found, n_iter = begun
+        plan, found = begun
         if every is not rows:
-            found = updated(found[0], every, None, plan)
-        ones = _ones(plan, rows, None, None, found[0])
-    warn_about_jitter(found[0].prior.jitter, plan.settings.jitter)
-    return fitted_from(plan, *found, n_iter, 1), ones
+            of_all = without_learning(found.proposal, Batch(every), plan)
+            found = of_all._replace(n_iter=found.n_iter)
+        ones = _ones(plan, batch, found.proposal)
+    warn_about_jitter(found.proposal.prior.jitter, plan.settings.jitter)
+    return fitted_from(plan, found), ones
 
 
 def next_batch(fitted, rows, weight_seen, plan):
@@ -46,8 +47,9 @@ def next_batch(fitted, rows, weight_seen, plan):
 
     ``weight_seen`` is that of all rows so far.
     """
-    before, ones = fitted.parameters, getattr(fitted.state, "ones", None)
+    before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
+    batch = Batch(rows, old, weight_seen)
     with single_blas_thread():
         try:
             begin = within(plan.start.space, before) if plan.learns else before
@@ -59,36 +61,37 @@ def next_batch(fitted, rows, weight_seen, plan):
                 kept += ["log_noise"] if plan.holds_noise else []
                 begin = begin.with_values(**{name: before.values[name] for name in kept})
             if plan.known is None:
-                found, n_iter = best_of_rounds(begin, rows, old, weight_seen, plan)
-                plan, found, n_iter = or_elsewhere(found, n_iter, rows, old, weight_seen, plan)
+                found = best_of_rounds(begin, batch, plan)
+                plan, found = or_elsewhere(found, batch, plan)
             else:
-                found, n_iter = continued(begin, rows.total_weight, plan)
-                rows, old = plan.known.rows, None
+                found = continued(begin, rows.total_weight, plan)
+                batch = Batch(plan.known.rows)
         except np.linalg.LinAlgError as error:
             # with the old kernel and inducing inputs information is only added
             prior = replace(old.prior, jitter=fitted.jitter)
             proposal = Proposal(before, identity_pairs(before.Z), prior)
-            found, n_iter = updated(proposal, rows, old, plan), 0
+            found = without_learning(proposal, batch, plan)
             warn_caller(
                 "Kernel, noise and inducing inputs must have a positive definite covariance to "
                 f"learn from this batch. Got: {error}. They stay as they were, and the batch was "
                 "added to the posterior."
             )
-        ones = _ones(plan, rows, old, ones, found[0])
-    warn_about_jitter(found[0].prior.jitter, max(fitted.jitter, plan.settings.jitter))
-    return fitted_from(plan, *found, fitted.n_iter + n_iter, fitted.n_steps + 1), ones
+        ones = _ones(plan, batch, found.proposal, fitted.state)
+    warn_about_jitter(found.proposal.prior.jitter, max(fitted.jitter, plan.settings.jitter))
+    return fitted_from(plan, found, fitted), ones
 
 
-def _ones(plan, rows, old, ones, proposal):
+def _ones(plan, batch, proposal, state=None):
     """Return the h of targets that are all 1, at what is found: the stream's other centres.
 
-    None where the units of the targets stay.
+    None where the units of the targets stay. ``state`` is that of the stream before, if any.
     """
     if not plan.follows_units:
         return None
     past = None
-    if old is not None:
-        past = OldPosterior(with_ones(old.posterior, plan.forget_factor * ones), 0.0)
-    bound = plan.bound(of_ones(rows), past, proposal)
+    if batch.old is not None:
+        ones = plan.forget_factor * state.ones
+        past = OldPosterior(with_ones(batch.old.posterior, ones), 0.0)
+    bound = plan.bound(Batch(of_ones(batch.rows), past), proposal)
     posterior = bound.posterior(proposal.parameters)[0]
     return posterior.of_each_output.h

@@ -14,7 +14,15 @@ from ..variational.class_regressions import learns_by_regressions
 from ..variational.class_start import begun_with_regressions, with_iterations_of_regressions
 from ..variational.schedule import run
 from .inducing import NO_PAIRS
-from .rounds import best_of_rounds, chosen, fitted_from, is_better, sees_signal, settled, updated
+from .plan import Batch
+from .rounds import (
+    best_of_rounds,
+    choose_inducing,
+    fitted_from,
+    propose,
+    sees_signal,
+    without_learning,
+)
 from .shorter_scales import better_start, with_best_units
 from .wandering import LEAD_TO_COME
 
@@ -32,7 +40,7 @@ _FAR_OUT = 1e6
 
 
 def by_labels(rows, plan):
-    """Return plan, what is found and iterations, as `or_elsewhere`; None where that is no way.
+    """Return a plan and what is `Learned`, as `or_elsewhere`; None where that is no way.
 
     Kernel and inducing inputs of several classes begin as in a fit of all rows: at regressions of
     the labels, whose length scales and variance labels held out then choose.
@@ -42,39 +50,40 @@ def by_labels(rows, plan):
     if not (may_begin and learns_by_regressions(problem)) or len(rows) < _ROWS_THAT_JUDGE:
         return None
     try:
-        fitted = run(problem)[1]
+        fitted, batch = run(problem)[1], Batch(rows)
         parameters, kept = fitted.parameters, NO_PAIRS
         if plan.inducing is not None:
-            parameters, kept = _with_inputs(parameters, rows, None, 0.0, plan)
-        return plan, updated(settled(parameters, kept, plan), rows, None, plan), fitted.n_iter
+            parameters, kept = _with_inputs(parameters, batch, plan)
+        found = without_learning(propose(parameters, kept, plan), batch, plan)
+        return plan, found._replace(n_iter=fitted.n_iter)
     except np.linalg.LinAlgError:  # huge weights: the bound says more of them
         return None
 
 
-def or_elsewhere(found, n_iter, rows, old, weight_seen, plan):
-    """Return plan, what is found and iterations; from another start if that is better.
+def or_elsewhere(found, batch, plan):
+    """Return a plan and what is `Learned`; from another start if that is better.
 
     That is asked of classes that a default kernel hardly explains, where a stream begins.
     """
-    begins = old is None or plan.restarts or plan.forget_factor == 0.0
+    begins = batch.old is None or plan.restarts or plan.forget_factor == 0.0
     if not plan.learns or not begins:
-        return plan, found, n_iter
-    found, n_iter = _or_as_before(found, n_iter, rows, old, weight_seen, plan)
-    better = None
+        return plan, found
+    found = _or_as_before(found, batch, plan)
+    rows, better = batch.rows, None
     if plan.inducing is not None:
-        better = better_start(plan.start, found[0].parameters, rows, plan.inducing.n_inducing)
+        better = better_start(plan.start, found.parameters, rows, plan.inducing.n_inducing)
     if better is not None:
-        return plan, *_better_from(better, found, n_iter, rows, old, weight_seen, plan)
-    problem, fitted = plan.problem(rows), fitted_from(plan, *found, n_iter, 1)
-    if not is_doubtful(problem, fitted, found[2]):
-        return plan, found, n_iter
+        return plan, _better_from(better, found, batch, plan)
+    problem, fitted = plan.problem(rows), fitted_from(plan, found)
+    if not is_doubtful(problem, fitted, found.value):
+        return plan, found
     elsewhere = begun_with_regressions(problem, fitted.parameters)
     if elsewhere is None:
-        return plan, found, n_iter
+        return plan, found
     start = elsewhere.start
     other = replace(plan, start=replace(start, parameters=plan.start.parameters))
-    again, n_iter = _better_from(start.parameters, found, n_iter, rows, old, weight_seen, other)
-    return plan if again is found else other, again, n_iter
+    best = _better_from(start.parameters, found, batch, other)
+    return (plan if best.proposal is found.proposal else other), best
 
 
 def with_each_kernel(rows, plan):
@@ -89,12 +98,12 @@ def with_each_kernel(rows, plan):
     lines = line_starts(plan.start) if plan.learns else ()
     for one in (one for one in lines if one.parameters.kernel.diag(rows.X).max() < _FAR_OUT):
         begin = replace(plan, start=one)
-        ways.append((begin, _with_inputs(one.parameters, rows, None, 0.0, begin)[0]))
+        ways.append((begin, _with_inputs(one.parameters, Batch(rows), begin)[0]))
     if plan.before is not None and plan.learns:
         start = replace(plan.before.start, alternatives=())
         parameters = start.space.clipped(plan.before.parameters)
         begin = replace(plan, start=start)
-        ways.append((begin, _with_inputs(parameters, rows, None, 0.0, begin)[0]))
+        ways.append((begin, _with_inputs(parameters, Batch(rows), begin)[0]))
     return [(in_words(way[0].start.kernel), way) for way in ways]
 
 
@@ -104,56 +113,58 @@ def score_of(begun, rows):
     Lines must see a signal, and have a lead; so must a kernel that takes the place of another, by
     what it has said of the next rows. ``begun`` is as of `or_elsewhere`.
     """
-    plan, found, n_iter = begun
-    n_rows, value = rows.total_weight, found[2]
+    plan, found = begun
+    n_rows, value = rows.total_weight, found.value
     are_lines = has_lines(plan.start.parameters.expression)
     if are_lines or plan.gives_up_kernel:
-        if not sees_signal(fitted_from(plan, *found, n_iter, 1), rows, n_rows):
+        if not sees_signal(fitted_from(plan, found), rows, n_rows):
             return Score.none()
     value -= _LEAD_OF_LINES if are_lines else 0.0
     value += LEAD_TO_COME * n_rows if plan.gives_up_kernel else 0.0
     return Score.of_objective(value - bic_penalty(plan.start, n_rows), n_rows)
 
 
-def _or_as_before(found, n_iter, rows, old, weight_seen, plan):
-    """Return what is found and iterations; from what was learned before if that begins better.
+def _or_as_before(found, batch, plan):
+    """Return what is `Learned`; from what was learned before if that begins better.
 
     One of 7 streams of a fast sine had found it, and in 960 rows found it with half its length
     scale, too short for the inducing inputs.
     """
     if np.shape(plan.earlier_theta) != np.shape(plan.start.parameters.theta):
-        return found, n_iter
-    parameters = with_best_units(plan.start.parameters.with_values(theta=plan.earlier_theta), rows)
-    parameters = plan.start.space.clipped(parameters)
+        return found
+    parameters = plan.start.parameters.with_values(theta=plan.earlier_theta)
+    parameters = plan.start.space.clipped(with_best_units(parameters, batch.rows))
     try:
-        begin, kept = _with_inputs(parameters, rows, old, weight_seen, plan)
-        is_better = updated(settled(begin, kept, plan), rows, old, plan)[2] > found[2]
+        begin, kept = _with_inputs(parameters, batch, plan)
+        is_better = without_learning(propose(begin, kept, plan), batch, plan).value > found.value
     except np.linalg.LinAlgError:
-        return found, n_iter
+        return found
     if not is_better:
-        return found, n_iter
-    return _better_of(begin, found, n_iter, rows, old, weight_seen, plan)
+        return found
+    return _better_of(begin, found, batch, plan)
 
 
-def _better_from(parameters, found, n_iter, rows, old, weight_seen, plan):
-    """Return what is found and iterations; from other parameters if that is better."""
+def _better_from(parameters, found, batch, plan):
+    """Return what is `Learned`; from other parameters if that is better."""
     try:
-        begin, _ = _with_inputs(parameters, rows, old, weight_seen, plan)
+        begin, _ = _with_inputs(parameters, batch, plan)
     except np.linalg.LinAlgError:
-        return found, n_iter
-    return _better_of(begin, found, n_iter, rows, old, weight_seen, plan)
+        return found
+    return _better_of(begin, found, batch, plan)
 
 
-def _better_of(begin, found, n_iter, rows, old, weight_seen, plan):
+def _better_of(begin, found, batch, plan):
     """Return the same where the inducing inputs were chosen already."""
     try:
-        again, more = best_of_rounds(begin, rows, old, weight_seen, plan)
+        again = best_of_rounds(begin, batch, plan)
     except np.linalg.LinAlgError:
-        return found, n_iter
-    return again if is_better(plan.start.space, again, found) else found, n_iter + more
+        return found
+    space = plan.start.space
+    best = again if again.merit(space) > found.merit(space) else found
+    return best._replace(n_iter=found.n_iter + again.n_iter)
 
 
-def _with_inputs(parameters, rows, old, weight_seen, plan):
+def _with_inputs(parameters, batch, plan):
     """Return parameters with inducing inputs for a batch, and which of the old ones are kept."""
-    Z, kept = chosen(parameters, rows, old, weight_seen, replace(plan, learns=False))
+    Z, kept = choose_inducing(parameters, batch, replace(plan, learns=False))
     return parameters.with_values(Z=Z), kept

@@ -1,6 +1,7 @@
-"""What is to be done with one batch of a stream, and with which inducing inputs and parameters."""
+"""What is to be done with one batch of a stream, what is proposed for it, and what is learned."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,6 +19,7 @@ from ..variational.inference import INNER_TOL, inference_for
 from .exact_bound import exact_or_not
 from .inducing import NO_PAIRS, StreamInducing, identity_pairs
 from .mixed_bound import MixedOnlineBound
+from .old_posterior import OldPosterior
 from .online_bound import ConjugateOnlineBound, SiteOnlineBound
 from .waiting import NONE_WAITING, Waiting
 
@@ -58,6 +60,23 @@ class Known:
 
     rows: Rows
     evidence: float
+
+
+class Batch(NamedTuple):
+    """Rows that are learned from, and what is known before them.
+
+    Attributes
+    ----------
+    rows : Rows
+    old : OldPosterior or None
+        Of the rows before; None where there are none, or the rows are all of them.
+    weight_seen : float
+        Of the rows before.
+    """
+
+    rows: Rows
+    old: OldPosterior | None = None
+    weight_seen: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -152,15 +171,17 @@ class StreamPlan:
         settings = replace(later.settings, tol=_LATER_TOL * later.settings.tol, n_iter_no_change=1)
         return replace(later, settings=settings, first_step=first_step(weight))
 
-    def choose(self, rows, parameters, old, seen, spare=0):
+    def choose(self, batch, parameters, spare=0):
         """Choose inducing inputs (m, d); return also the pairs of new and old that are the same."""
         if self.inducing is None:
             moves = parameters.has_features and not self.holds_function
             return parameters.Z, NO_PAIRS if moves else identity_pairs(parameters.Z)
+        rows, old, weight_seen = batch
+        old_Z = parameters.Z[:0] if old is None else old.prior.Z
         kernel, noise = parameters.kernel, float(np.min(parameters.noise_variance))
         scale = input_scales(kernel, column_mean_std(rows.X, rows.observations)[1])
         rng = check_random_state(self.seed)
-        return self.inducing.choose(rows, kernel, noise, old, seen, scale, rng, spare)
+        return self.inducing.choose(rows, kernel, noise, old_Z, weight_seen, scale, rng, spare)
 
     def prior(self, parameters, noise_variance=np.inf):
         """Factorise p(u) at some parameters, with a jitter that is small beside some noise."""
@@ -178,10 +199,10 @@ class StreamPlan:
         """Gain, in nats a row, with which iterations for q(u) end."""
         return _LABELS_TOL if prefers_regressions(self) else INNER_TOL
 
-    def bound(self, rows, old, proposal, tol=None):
+    def bound(self, batch, proposal, tol=None):
         """Return the online bound of a batch; its q(u) is found to `inner_tol`, or to ``tol``."""
         likelihood = self.start.likelihood
-        arguments = rows, old, proposal.kept, proposal.prior.delta
+        arguments = batch.rows, batch.old, proposal.kept, proposal.prior.delta
         options = {
             "with_inputs": self.start.space.learns("Z"),
             "n_jobs": self.settings.n_jobs,
@@ -191,7 +212,8 @@ class StreamPlan:
             return MixedOnlineBound(*arguments, **options)
         if likelihood.conjugate:
             bound = ConjugateOnlineBound(*arguments, alpha=self.alpha, **options)
-            return bound if old is not None else exact_or_not(bound, proposal, self.prior)
+            begins = batch.old is None
+            return exact_or_not(bound, proposal, self.prior) if begins else bound
         return SiteOnlineBound(
             *arguments,
             likelihood=likelihood,
@@ -221,3 +243,33 @@ class Proposal:
     kept: np.ndarray
     prior: Prior
     cut_by: str | None = None
+
+
+class Learned(NamedTuple):
+    """The result of learning from a batch, or of adding it without learning.
+
+    Attributes
+    ----------
+    proposal : Proposal
+        With the parameters that were learned.
+    posterior : Posterior, or that of outputs that mix functions
+        The optimal q(u) there.
+    value : float
+        The bound.
+    n_iter : int
+        Iterations, those of what was given up included.
+    """
+
+    proposal: Proposal
+    posterior: object
+    value: float
+    n_iter: int = 0
+
+    @property
+    def parameters(self):
+        """The parameters that were learned."""
+        return self.proposal.parameters
+
+    def merit(self, space):
+        """Return the bound, raised by what the user expects of the parameters."""
+        return self.value + space.expected.value(self.parameters)

@@ -18,7 +18,7 @@ from ..base import Fitted
 from .bands import MOST_OF_A_MISS
 from .exact_bound import ExactBound
 from .inducing import NO_PAIRS, identity_pairs, restrict
-from .plan import THINNING_TOL, Proposal
+from .plan import THINNING_TOL, Batch, Learned, Proposal
 from .search_space import NOISE_MOVES, plausible, trusted
 from .waiting import NONE_WAITING
 
@@ -77,8 +77,8 @@ def sees_signal(fitted, rows, weight_seen):
     return bool((variance * weight_seen > least * parameters.noise_variance).any())
 
 
-def best_of_rounds(parameters, rows, old, weight_seen, plan):
-    """Return proposal, posterior and bound, and the number of iterations.
+def best_of_rounds(parameters, batch, plan):
+    """Return what is `Learned` from a batch, beginning with some parameters.
 
     Without an old posterior the given inducing inputs are those of the first round.
     """
@@ -87,17 +87,17 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     radius, share, told, leeway = np.inf, np.inf, 1.0, 1.0
     if not first:
         # parameters that rest on fewer rows than now come are no more than a start
-        weight = plan.waiting.weight + rows.total_weight
+        weight = plan.waiting.weight + batch.rows.total_weight
         share, radius = _reach(weight, plan)
         goes_on = share <= _FEW_OF_ALL
-        if old is not None and share < 1.0:
-            misfit = _misfit(parameters, rows, old, plan)
+        if batch.old is not None and share < 1.0:
+            misfit = _misfit(parameters, batch, plan)
             leeway = max(misfit / _AGAINST, share)
             goes_on = goes_on and not _SURPRISING < misfit < np.inf
         if share <= 1.0:
             plan = plan.going_on(weight) if goes_on else plan.of_later(weight)
         told = weight / (weight + plan.weight_learned)
-    space = plausible(plan.start, parameters, rows)
+    space = plausible(plan.start, parameters, batch.rows)
     fall = NOISE_MOVES if plan.noise_fell else 1.0
     space = trusted(space, parameters, radius, radius * min(leeway, 1.0), fall)
     space = space.weighted(told).in_units(plan.first_step)
@@ -105,19 +105,19 @@ def best_of_rounds(parameters, rows, old, weight_seen, plan):
     space = holding_function(space) if plan.holds_function else space
     for k in range(_FIRST_ROUNDS if share > 1.0 and plan.learns else 1):
         try:
-            proposal = _proposal(parameters, rows, old, weight_seen, plan, k)
-            found, more = _optimized(proposal, rows, old, plan, space)
+            proposal = _proposal(parameters, batch, plan, k)
+            found = _optimized(proposal, batch, plan, space)
         except np.linalg.LinAlgError:
             if best is None:
                 raise
             break  # what the round before has found is valid
-        n_iter += more
-        if best is None or is_better(space, found, best):
+        n_iter += found.n_iter
+        if best is None or found.merit(space) > best.merit(space):
             best = found
         if plan.trace.stopped:
             break
-        parameters = best[0].parameters
-    return _at_first_scales(best, rows, old, weight_seen, plan), n_iter
+        parameters = best.parameters
+    return _at_first_scales(best, batch, plan)._replace(n_iter=n_iter)
 
 
 def continued(parameters, weight, plan):
@@ -128,25 +128,25 @@ def continued(parameters, weight, plan):
     that held the function of fewer rows may not hold that of all. ``weight`` is that of the batch,
     for which there are so many iterations; where nothing is learned there are none.
     """
-    rows, evidence = plan.known.rows, plan.known.evidence
+    batch, evidence = Batch(plan.known.rows), plan.known.evidence
     plan.trace.constant -= evidence
     if not plan.learns:
-        *found, value = updated(_proposal(parameters, rows, None, 0.0, plan, 1), rows, None, plan)
-        return (*found, value - evidence), 0
+        found = without_learning(_proposal(parameters, batch, plan, 1), batch, plan)
+        return found._replace(value=found.value - evidence)
     weight += plan.waiting.weight
     radius = _reach(weight, plan)[1]
     plan = replace(plan.of_later(weight), waiting=NONE_WAITING)
-    ways = [_proposal(one, rows, None, 0.0, plan, 1) for one in (parameters, plan.start.parameters)]
-    values = [updated(one, rows, None, plan)[2] for one in ways]
+    ways = [_proposal(one, batch, plan, 1) for one in (parameters, plan.start.parameters)]
+    values = [without_learning(one, batch, plan).value for one in ways]
     if values[1] > values[0]:
         more = _with_more_noise(parameters, plan.start)
-        ways += [_proposal(one, rows, None, 0.0, plan, 1) for one in more]
-        values += [updated(one, rows, None, plan)[2] for one in ways[2:]]
+        ways += [_proposal(one, batch, plan, 1) for one in more]
+        values += [without_learning(one, batch, plan).value for one in ways[2:]]
     best = int(np.argmax(values))
-    space = plausible(plan.start, ways[best].parameters, rows)
+    space = plausible(plan.start, ways[best].parameters, batch.rows)
     space = trusted(space, parameters, np.inf if best else radius)
-    (*found, value), n_iter = _optimized(ways[best], rows, None, plan, space)
-    return (*found, value - evidence), n_iter
+    found = _optimized(ways[best], batch, plan, space)
+    return found._replace(value=found.value - evidence)
 
 
 def _with_more_noise(parameters, start):
@@ -165,11 +165,12 @@ def _reach(weight, plan):
     return share, plan.trust_region * max(min(1.0, weight / _ROWS_TO_MOVE), share)
 
 
-def _misfit(parameters, rows, old, plan):
+def _misfit(parameters, batch, plan):
     """Return what speaks against the predictions of a batch; inf where that is not told."""
     is_plain = plan.start.likelihood.conjugate and not plan.holds_noise
     if not is_plain or parameters.has_features or parameters.mixes_outputs:
         return np.inf
+    rows, old, _ = batch
     mean, variance = old.posterior.mean_variance(np.ascontiguousarray(rows.X, dtype=np.float64))
     variance = variance + noise_of_each(rows, parameters.noise_variance)
     squares = np.minimum((rows.targets - mean) ** 2 / variance, MOST_OF_A_MISS**2)
@@ -177,21 +178,15 @@ def _misfit(parameters, rows, old, plan):
     return 0.5 * rows.total_weight * np.log(middle) ** 2
 
 
-def is_better(space, found, best):
-    """Return whether a bound, with what the user expects, is higher than another."""
-    merits = (value + space.expected.value(one.parameters) for one, _, value in (found, best))
-    return next(merits) > next(merits)
-
-
-def _proposal(parameters, rows, old, weight_seen, plan, number):
+def _proposal(parameters, batch, plan, number):
     """Return what a round begins with: new inducing inputs, but those given of a first one."""
     Z, kept = parameters.Z, NO_PAIRS
-    if number or old is not None:
-        Z, kept = chosen(parameters, rows, old, weight_seen, plan)
-    return settled(parameters.with_values(Z=Z), kept, plan)
+    if number or batch.old is not None:
+        Z, kept = choose_inducing(parameters, batch, plan)
+    return propose(parameters.with_values(Z=Z), kept, plan)
 
 
-def _at_first_scales(found, rows, old, weight_seen, plan):
+def _at_first_scales(found, batch, plan):
     """Go back, without a signal, to the length scales that the stream began with.
 
     The learned ones grow without end. A few inducing inputs then stand for all rows, and a later
@@ -199,37 +194,34 @@ def _at_first_scales(found, rows, old, weight_seen, plan):
     """
     if not (plan.restarts and plan.keeps_scales):
         return found
-    if sees_signal(fitted_from(plan, *found, 0, 0), rows, weight_seen + rows.total_weight):
+    weight = batch.weight_seen + batch.rows.total_weight
+    if sees_signal(fitted_from(plan, found), batch.rows, weight):
         return found
-    parameters = found[0].parameters
+    parameters = found.parameters
     is_scale = scale_mask(parameters.expression)
     theta = np.where(is_scale, plan.start.parameters.theta, parameters.theta)
     parameters = parameters.with_values(theta=theta)
-    Z, kept = plan.choose(rows, parameters, _old_inputs(parameters, old), weight_seen)
-    return updated(settled(parameters.with_values(Z=Z), kept, plan), rows, old, plan)
+    Z, kept = plan.choose(batch, parameters)
+    return without_learning(propose(parameters.with_values(Z=Z), kept, plan), batch, plan)
 
 
-def _old_inputs(parameters, old):
-    return parameters.Z[:0] if old is None else old.prior.Z
-
-
-def chosen(parameters, rows, old, weight_seen, plan):
+def choose_inducing(parameters, batch, plan):
     """Choose inducing inputs; return which of the old ones are among them.
 
     Where some have to go, the batch is first added with up to twice as many, and a greedy subset of
     them is left. A batch that is not learned from has to be quick.
     """
-    old_Z = _old_inputs(parameters, old)
+    rows, old, _ = batch
     most = None if plan.inducing is None else plan.inducing.thins_to
     if old is None or most is None or not (plan.learns or plan.waits):
-        return plan.choose(rows, parameters, old_Z, weight_seen)
+        return plan.choose(batch, parameters)
     if plan.waits and _are_explained(rows, parameters, old.prior):
-        return old_Z, identity_pairs(old_Z)
-    Z, kept = plan.choose(rows, parameters, old_Z, weight_seen, spare=most)
+        return old.prior.Z, identity_pairs(old.prior.Z)
+    Z, kept = plan.choose(batch, parameters, spare=most)
     if len(Z) <= most:
         return Z, kept
-    wide = settled(parameters.with_values(Z=Z), kept, plan)
-    posterior = plan.bound(rows, old, wide, THINNING_TOL).posterior(wide.parameters)[0]
+    wide = propose(parameters.with_values(Z=Z), kept, plan)
+    posterior = plan.bound(batch, wide, THINNING_TOL).posterior(wide.parameters)[0]
     prior = posterior.prior
     return restrict(Z, kept, greedy_error(prior.K, prior.L @ posterior.v_mean, most))
 
@@ -241,37 +233,42 @@ def _are_explained(rows, parameters, prior):
     return bool(rest.max() < _HARDLY_ANYTHING * np.min(parameters.noise_variance))
 
 
-def settled(parameters, kept, plan):
+def propose(parameters, kept, plan):
+    """Return a `Proposal`; ``kept`` says which old inducing inputs the parameters have."""
     return Proposal(parameters, kept, plan.prior(parameters))
 
 
-def updated(proposal, rows, old, plan):
-    """Return proposal, posterior and bound without learning."""
-    posterior, value = plan.bound(rows, old, proposal).posterior(proposal.parameters)
+def without_learning(proposal, batch, plan):
+    """Return what is `Learned` where the parameters stay as they are proposed."""
+    posterior, value = plan.bound(batch, proposal).posterior(proposal.parameters)
     plan.trace.add(value, lambda: proposal.parameters)
-    return proposal, posterior, value
+    return Learned(proposal, posterior, value)
 
 
-def fitted_from(plan, proposal, posterior, value, n_iter, n_steps):
+def fitted_from(plan, learned, before=None):
+    """Return the `Fitted` of a stream after a batch, and after what was fitted before, if any."""
+    proposal, posterior, value, n_iter = learned
     posterior.warm_cache()
-    jitter, n_iter = proposal.prior.jitter, max(n_iter, 1)
+    n_steps = 1
+    if before is not None:
+        n_iter, n_steps = before.n_iter + n_iter, before.n_steps + 1
     parameters = proposal.parameters
     kind = MixedOutputs if parameters.mixes_outputs else InducingPoints
     predictor = kind(posterior, parameters.noise_variance)
-    result = plan.start, parameters, predictor, value, jitter, n_iter, n_steps
-    return Fitted(*result, cut_by=proposal.cut_by)
+    told = value, proposal.prior.jitter, max(n_iter, 1), n_steps
+    return Fitted(plan.start, parameters, predictor, *told, cut_by=proposal.cut_by)
 
 
-def _optimized(proposal, rows, old, plan, space):
-    """Return proposal, posterior and bound, and the number of iterations."""
-    settings = plan.settings
+def _optimized(proposal, batch, plan, space):
+    """Return what is `Learned` within a space of parameters, beginning with those proposed."""
+    rows, settings = batch.rows, plan.settings
     is_mixed = proposal.parameters.mixes_outputs
-    if old is None and not is_mixed and contains_rows(proposal.parameters.Z, rows):
+    if batch.old is None and not is_mixed and contains_rows(proposal.parameters.Z, rows):
         space = space.without("Z")
     space = _holding_kept(space, proposal)
     if not plan.learns or not len(space.pack(proposal.parameters)):
-        return updated(proposal, rows, old, plan), 0
-    bound = plan.bound(rows, old, proposal)
+        return without_learning(proposal, batch, plan)
+    bound = plan.bound(batch, proposal)
     objective = plan.waiting.beside(bound)
     if settings.optimizer == "adam":
         parameters, n_iter = _by_adam(objective, space, proposal, plan)
@@ -294,7 +291,7 @@ def _optimized(proposal, rows, old, plan, space):
         parameters, n_iter = runs.parameters, runs.n_iter
         proposal = replace(proposal, cut_by=runs.cut_by)
     posterior, value = bound.posterior(parameters)
-    return (replace(proposal, parameters=parameters), posterior, value), n_iter
+    return Learned(replace(proposal, parameters=parameters), posterior, value, n_iter)
 
 
 def _runs(space, proposal, rows, plan, exact):

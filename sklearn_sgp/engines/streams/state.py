@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...data.running_moments import RunningMoments
+from ..base import State
 from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch_levels import NO_LEVELS, BatchLevels
@@ -20,7 +21,7 @@ _SHARE_THAT_TELLS = 0.1
 
 
 @dataclass(frozen=True)
-class StreamState:
+class StreamState(State):
     """State of a stream besides the fitted model.
 
     Parameters
@@ -70,13 +71,6 @@ class StreamState:
     band_share: tuple = (1.0, 0.0, 1.0)
     levels: BatchLevels = NO_LEVELS
     places: BandPlaces = NO_PLACES
-
-    keeps_rows = False
-    labels = None  # of blocks
-
-    def with_constant(self, constant):
-        """Return the same: the bound's constant is no part of it."""
-        return self
 
     @property
     def attributes(self):

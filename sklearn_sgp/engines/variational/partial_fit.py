@@ -17,6 +17,7 @@ from ...optimize.budget import Budget, measured_seconds
 from ...optimize.frequencies import holding_function
 from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
+from ..base import State
 from .scalars import RowScalars
 
 # What adding rows takes of the time that adding them and a step in the parameters take.
@@ -24,7 +25,7 @@ _SHARE_OF_ADDING = 0.5
 
 
 @dataclass(frozen=True)
-class RowState:
+class RowState(State):
     """State for later batches besides q(u); its size does not depend on the number of rows.
 
     Parameters
@@ -47,10 +48,6 @@ class RowState:
     seconds: float = 0.0
     n_added: int = 0
 
-    attributes = {}  # fitted attributes of an estimator
-    keeps_rows = False
-    labels = None  # of blocks
-
     @classmethod
     def after_fit(cls, scalars, weight, is_whole):
         """Return the state after a fit.
@@ -67,10 +64,6 @@ class RowState:
         if scalars is None:
             return cls(RowScalars(weight, np.zeros(1), 0.0), exact=False)
         return cls(scalars, exact=is_whole)
-
-    def with_constant(self, constant):
-        """Return the same: the bound's constant is no part of it."""
-        return self
 
 
 def scaled_to_total(fitted, total, natural_step=1.0):
