@@ -41,13 +41,8 @@ class Within:
     low: float
     high: float
 
-    end_slopes = (0.0, 0.0)
-
-    def near_inverse(self, z):
-        """Solve to about eight digits, and cut what comes out."""
-        return self.cut(self.warp.near_inverse(z))
-
     def cut(self, values):
+        """Return values, those beyond the range at its ends."""
         return np.clip(values, self.low, self.high)
 
 
