@@ -1,6 +1,6 @@
 """A warp on all numbers: a shape on the range of the training targets, lines beyond it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
@@ -44,6 +44,10 @@ class Within:
     def cut(self, values):
         """Return values, those beyond the range at its ends."""
         return np.clip(values, self.low, self.high)
+
+    def widened(self, y):
+        """Return the same with a range that holds more targets, (n,), too."""
+        return replace(self, low=y.min(initial=self.low), high=y.max(initial=self.high))
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,11 @@ class WarpedTargets(Targets):
         return replace(self, slopes=(float(weight @ slopes), float(weight.sum())))
 
     def joined(self, y, weight):
-        return replace(self, slopes=added(self.slopes, self.of_rows(y, weight).slopes))
+        sums = added(self.slopes, self.of_rows(y, weight).slopes)
+        y = y if weight is None else y[weight > 0.0]
+        each = zip(self.mean_warps, y.T, strict=True)
+        of_all = (one.widened(own) if isinstance(one, Within) else one for one, own in each)
+        return replace(self, slopes=sums, mean_warps=tuple(of_all))
 
     @property
     def log_scale(self):

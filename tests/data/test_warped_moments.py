@@ -174,3 +174,17 @@ def test_only_means_are_cut():
     told, joint = cut.covariance(Gaussian(), mean, covariance.copy(), NOISE)
     assert_array_equal(joint, targets.covariance(Gaussian(), mean, covariance, NOISE)[1])
     assert_array_equal(told, cut.moments(Gaussian(), mean, variance + 0.1, NOISE)[0])
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0])])
+def test_later_targets_widen_the_range_of_means(weight):
+    """Means may be as large as any target of positive weight so far; what is not cut stays so."""
+    first = np.array([[0.2, 0.5], [3.0, 1.0]])
+    later = np.array([[1.0, 2.0], [20.0, -4.0], [9.0, 0.7]])
+    targets = targets_of(LOG, TANH).with_means_within(first, [True, False])
+    cut, same = targets.joined(later, weight).mean_warps
+    assert (cut.low, cut.high) == (0.2, 20.0 if weight is None else 9.0)
+    assert same is TANH
+    at = np.full((1, 2), 9.0), np.full((1, 2), 0.1), NOISE
+    found = targets.joined(later, weight).moments(Gaussian(), *at)
+    assert_allclose(found[0][0, 0], cut.high, rtol=1e-6)
