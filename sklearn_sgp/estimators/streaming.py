@@ -35,6 +35,8 @@ from .watching import inputs_of, scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
+# The format of inputs has these, and is that of the first batch also where a stream begins anew.
+_FIXED_BY_FORMAT = "categorical_features", "missing", "offset_column"
 
 
 def one_pass(estimator, inputs, y, weight, given, clock):
@@ -72,6 +74,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous, _begins_anew(estimator, y))
     elif _is_short(estimator, engine):
+        check_same_parameters(estimator, _FIXED_BY_FORMAT)
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
         state = replace(before.state, watch=scored(estimator, before, rows))
