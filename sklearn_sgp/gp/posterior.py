@@ -373,7 +373,7 @@ class FICConditional(SoRConditional):
 def without_own(mean, variance, targets, noise):
     """Return moments of functions at rows given all other rows, from those given all of them.
 
-    A row adds ``N(y; f, noise)``, which is taken out again (docs/theory.md, eq. 84).
+    A row adds ``N(y; f, noise)``, which is taken out again (docs/theory.md, eq. 85).
 
     Parameters
     ----------
