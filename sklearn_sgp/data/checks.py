@@ -298,6 +298,19 @@ def check_scaled(targets, y):
         )
 
 
+def check_lowest(targets, y):
+    """Refuse targets (n, t) below the lowest that there may be; NaN is no target."""
+    below = y < targets.lowest
+    if below.any():
+        lowest = np.broadcast_to(targets.lowest, y.shape)[below][0]
+        raise ValueError(
+            f"y must hold numbers of at least {lowest:g}, as the first rows did: many of them were "
+            f"{lowest:g}, which normalize_y takes for the lowest that there may be. Got "
+            f"{y[below].min():g}: leave rows of such targets out, or fit again with some of them "
+            'among the first rows, or with normalize_y="yeo-johnson".'
+        )
+
+
 def _largest_scaled(targets, y):
     extremes = np.stack([np.fmin.reduce(y, axis=0), np.fmax.reduce(y, axis=0)])
     with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
 """A warp on all numbers: a shape on the range of the training targets, lines beyond it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
@@ -41,14 +41,13 @@ class Within:
     low: float
     high: float
 
-    end_slopes = (0.0, 0.0)
-
-    def near_inverse(self, z):
-        """Solve to about eight digits, and cut what comes out."""
-        return self.cut(self.warp.near_inverse(z))
-
     def cut(self, values):
+        """Return values, those beyond the range at its ends."""
         return np.clip(values, self.low, self.high)
+
+    def widened(self, y):
+        """Return the same with a range that holds more targets, (n,), too."""
+        return replace(self, low=y.min(initial=self.low), high=y.max(initial=self.high))
 
 
 @dataclass(frozen=True)

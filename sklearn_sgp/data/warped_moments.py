@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .continued_warps import Within
 from .varying_noise import each_output
 
 # Nodes, in standard deviations: dense for one normal distribution, as a warp may bend within a
@@ -66,10 +67,12 @@ def warped_moments(targets, likelihood, mean, variance, noise, n_terms=0):
         total = likelihood.moments(mean, variance, noise)[1]
     total, observations = np.broadcast_to(total, mean.shape), []
     for own, pieces in _mixtures(targets, likelihood, mean, variance, noise):
-        (warp,), (scale,) = targets.mean_warps[own], targets.scale[own]
+        (warp,), (of_mean,) = targets.warps[own], targets.mean_warps[own]
+        (scale,) = targets.scale[own]
         parts = [
             _moments(
                 warp,
+                of_mean,
                 *mixture,
                 scale**2 * total[rows, own].ravel(),
                 scale**2 * variance[rows, own].ravel(),
@@ -212,23 +215,32 @@ def _means_within(within, mean, variances, weights):
     """Compute the mean of h(z), and of h(z) within a range; see `_moments`."""
     u, density = _nodes(variances.shape[1])
     y = within.warp.near_inverse(mean[:, None, None] + np.sqrt(variances)[:, :, None] * u)
-    middle, means = within.warp.near_inverse(mean), []
-    for one in (lambda values: values, within.cut):
-        apart = (one(y) - one(middle)[:, None, None]) @ density
-        means.append(one(middle) + np.einsum("ij,ij->i", weights, apart))
-    return means
+    middle = within.warp.near_inverse(mean)
+    return [
+        _mean(one(y), one(middle), weights, density) for one in (lambda values: values, within.cut)
+    ]
 
 
-def _moments(warp, mean, variances, weights, total, variance, n_terms):
+def _mean(values, middle, weights, density):
+    """Average values at nodes, (n, k, nodes), by their distances from those at the means, (n,)."""
+    apart = (values - middle[:, None, None]) @ density
+    return middle + np.einsum("ij,ij->i", weights, apart)
+
+
+def _moments(warp, of_mean, mean, variances, weights, total, variance, n_terms):
     """Compute mean, variance and terms of h(z), z mixtures about ``mean`` (n,), before scaling.
 
-    Beyond the data h is a line on either side, so that far components of a mixture add to E[h(z)^2]
-    the mean of the two squared slopes times their variance: what the given ones lack of the total.
+    The mean is that of ``of_mean``, the warp or `Within` a range; variance and terms are of h as it
+    is. Beyond the data h is a line on either side, so that far components of a mixture add to
+    E[h(z)^2] the mean of the two squared slopes times their variance: what the given ones lack of
+    the total.
     """
     u, density = _nodes(variances.shape[1])
     sd = np.sqrt(variances)
     y = warp.near_inverse(mean[:, None, None] + sd[:, :, None] * u)
     middle = warp.near_inverse(mean)
+    is_cut = isinstance(of_mean, Within)
+    cut = _mean(of_mean.cut(y), of_mean.cut(middle), weights, density) if is_cut else None
     y -= middle[:, None, None]
     first = np.einsum("ij,ij->i", weights, y @ density)
     second = np.einsum("ij,ij->i", weights, np.square(y) @ density)
@@ -242,4 +254,5 @@ def _moments(warp, mean, variances, weights, total, variance, n_terms):
         before, hermite = hermite, (u * hermite - np.sqrt(k - 1) * before) / np.sqrt(k)
         share = share * ratio
         terms[:, k - 1] = np.einsum("ij,ij->i", share, y @ (density * hermite))
-    return middle + first, np.maximum(second - first**2, 0.0), terms
+    variance_of_h = np.maximum(second - first**2, 0.0)
+    return middle + first if cut is None else cut, variance_of_h, terms

@@ -38,7 +38,8 @@ class WarpedTargets(Targets):
         Weighted sum of the logarithms of the warps' slopes over the rows that objectives count,
         and the sum of the weights.
     mean_warps : tuple
-        What moments are taken of: the warps, or these with inverses that are cut.
+        What means are taken of: the warps, or these with inverses that are cut. Variances are of
+        the warps themselves, about the means of these: what is drawn is not cut either.
     """
 
     warps: tuple
@@ -52,7 +53,7 @@ class WarpedTargets(Targets):
             object.__setattr__(self, "mean_warps", self.warps)
 
     def with_means_within(self, y, is_cut):
-        """Cut what moments are taken of to the range of targets (n, t), in some outputs or all."""
+        """Cut what means are taken of to the range of targets (n, t), in some outputs or all."""
         parts = zip(self.warps, self._within(y), np.broadcast_to(is_cut, y.shape[1]), strict=True)
         return replace(self, mean_warps=tuple(cut if one else warp for warp, cut, one in parts))
 
@@ -95,7 +96,11 @@ class WarpedTargets(Targets):
         return replace(self, slopes=(float(weight @ slopes), float(weight.sum())))
 
     def joined(self, y, weight):
-        return replace(self, slopes=added(self.slopes, self.of_rows(y, weight).slopes))
+        sums = added(self.slopes, self.of_rows(y, weight).slopes)
+        y = y if weight is None else y[weight > 0.0]
+        each = zip(self.mean_warps, y.T, strict=True)
+        of_all = (one.widened(own) if isinstance(one, Within) else one for one, own in each)
+        return replace(self, slopes=sums, mean_warps=tuple(of_all))
 
     @property
     def log_scale(self):

@@ -2,7 +2,7 @@
 
 import copy
 
-from ..data.checks import check_scaled
+from ..data.checks import check_lowest, check_scaled
 from ..data.observed_outputs import check_observed
 from ..data.rows import drop_zero_weight, make_rows
 from ..noise.left_out_errors import with_precisions
@@ -27,6 +27,7 @@ def later_rows(fitted, inputs, y, weight):
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     check_observed(fitted.likelihood, y)
     if fitted.likelihood.scales_targets:
+        check_lowest(fitted.targets, y)
         check_scaled(fitted.targets, y)
     return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels, offset)
 

@@ -79,10 +79,14 @@ def fingerprints(estimator):
     return {name: fingerprint(value) for name, value in given.items()}
 
 
-def check_same_parameters(estimator):
-    """Refuse a later batch if a parameter has changed that only a new fit heeds."""
+def check_same_parameters(estimator, names=None):
+    """Refuse a later batch if a parameter has changed that only a new fit heeds.
+
+    ``names`` are those that are compared, None for all.
+    """
     before, now = estimator._given or {}, fingerprints(estimator)
-    changed = [name for name in before if before[name] != now.get(name)]
+    compared = [name for name in before if names is None or name in names]
+    changed = [name for name in compared if before[name] != now.get(name)]
     if changed:
         raise ValueError(
             f"{' and '.join(changed)} must stay as in the first batch, since partial_fit goes "

@@ -39,6 +39,8 @@ from .watching import inputs_of, scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
+# The format of inputs has these, and is that of the first batch also where a stream begins anew.
+_FIXED_BY_FORMAT = "categorical_features", "missing", "offset_column"
 
 
 def one_pass(estimator, inputs, y, weight, given, clock):
@@ -76,6 +78,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         estimator.log_evidence_ = 0.0
         initial = InitialRows.of(inputs, y, weight, previous, estimator._begins_anew(y))
     elif _is_short(estimator, engine):
+        check_same_parameters(estimator, _FIXED_BY_FORMAT)
         # an error where they do not fit those before
         rows = _later_rows(estimator, inputs, y, weight)
         state = replace(before.state, watch=scored(estimator, before, rows))
@@ -176,7 +179,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
     )
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
     if in_turn or (is_known and initial is not None):
-        engine = replace(engine, known=_known(estimator, initial, rows, targets))
+        earlier = before.state.initial_rows.rows
+        engine = replace(engine, known=_known(estimator, earlier, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
@@ -207,13 +211,17 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     return initial.worth_keeping(earlier, before.state.has_signal)
 
 
-def _known(estimator, initial, rows, targets):
-    """Return the initial rows, those of a batch included, in the units of its ``rows``."""
+def _known(estimator, earlier, initial, rows, targets):
+    """Return the initial rows, those of a batch included, in the units of its ``rows``.
+
+    ``earlier`` are the initial `Rows` before it, of whose targets the evidence so far is.
+    """
     y, weight, inputs = initial.rows.y, initial.rows.weight, inputs_of(initial.rows)
     known = _later_rows(estimator, inputs, y, weight)
     known = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
     weight_before = known.total_weight - rows.total_weight
-    return Known(known, estimator.log_evidence_ + weight_before * targets.log_scale)
+    log_scale = targets.of_rows(earlier.y, earlier.weight).log_scale
+    return Known(known, estimator.log_evidence_ + weight_before * log_scale)
 
 
 def _with_row_noise(estimator, engine, before, problem, share):

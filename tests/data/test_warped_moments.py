@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, t
 
 from sklearn_sgp.data.continued_warps import Identity, Warp
@@ -154,3 +154,37 @@ def test_means_within_a_range_come_with_those_of_all_values(likelihood, noise):
     cut = targets.with_means_within(y, True)
     assert_allclose(within, cut.moments(*moments)[0], rtol=1e-12)
     assert np.abs(own - within).max() > 0.1
+
+
+def test_only_means_are_cut():
+    """Deviations and covariances are those of what is drawn, beyond the range of the targets too.
+
+    At the top of the range they were too small, and beyond it 0.
+    """
+    targets, y = targets_of(LOG), np.array([[0.2], [3.0]])
+    cut, mean = targets.with_means_within(y, True), np.append(MEAN, [[6.0]], axis=0)
+    variance = np.append(VARIANCE, [[0.2]], axis=0)
+    found = cut.moments(Gaussian(), mean, variance, NOISE)
+    for row in range(4):
+        density = norm(mean[row, 0], np.sqrt(variance[row, 0] + NOISE)).pdf
+        _, expected = expected_moments(LOG, density, mean[row, 0])
+        assert_allclose(found[1][row, 0], expected, rtol=2e-3)
+    assert found[0][3, 0] == pytest.approx(3.0) and (found[0] <= 3.0).all()
+    covariance = np.diag(variance[:, 0])[:, :, None] + 0.1
+    told, joint = cut.covariance(Gaussian(), mean, covariance.copy(), NOISE)
+    assert_array_equal(joint, targets.covariance(Gaussian(), mean, covariance, NOISE)[1])
+    assert_array_equal(told, cut.moments(Gaussian(), mean, variance + 0.1, NOISE)[0])
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 0.0, 2.0])])
+def test_later_targets_widen_the_range_of_means(weight):
+    """Means may be as large as any target of positive weight so far; what is not cut stays so."""
+    first = np.array([[0.2, 0.5], [3.0, 1.0]])
+    later = np.array([[1.0, 2.0], [20.0, -4.0], [9.0, 0.7]])
+    targets = targets_of(LOG, TANH).with_means_within(first, [True, False])
+    cut, same = targets.joined(later, weight).mean_warps
+    assert (cut.low, cut.high) == (0.2, 20.0 if weight is None else 9.0)
+    assert same is TANH
+    at = np.full((1, 2), 9.0), np.full((1, 2), 0.1), NOISE
+    found = targets.joined(later, weight).moments(Gaussian(), *at)
+    assert_allclose(found[0][0, 0], cut.high, rtol=1e-6)

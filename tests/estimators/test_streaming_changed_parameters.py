@@ -50,3 +50,24 @@ def test_a_beginning_of_few_rows_takes_what_is_new(toy):
     model = StreamingSGPRegressor(**PARAMETERS).partial_fit(X[:10], y[:10])
     kernel = model.set_params(kernel=Matern(3.0)).partial_fit(X[10:], y[10:]).kernel_
     assert isinstance(kernel, Matern)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        (StreamingSGPRegressor, {"categorical_features": [0]}),
+        (StreamingSGPRegressor, {"missing": "error"}),
+        (StreamingSGPRegressor, {"offset_column": 0}),
+        (StreamingSGPClassifier, {"categorical_features": [0]}),
+    ],
+    ids=str,
+)
+def test_a_beginning_of_few_rows_keeps_its_columns(kind, change, toy):
+    """What columns are is not read again; a change was ignored, then and for ever."""
+    X, y = toy
+    y = y if kind is StreamingSGPRegressor else y > 5.0
+    model = kind(**PARAMETERS).partial_fit(X[:10], y[:10]).set_params(**change)
+    before = state_of(model)
+    with pytest.raises(ValueError, match=rf"{next(iter(change))} must stay .*fit"):
+        model.partial_fit(X[10:20], y[10:20])
+    assert_unchanged(model, before)

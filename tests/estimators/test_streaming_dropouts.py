@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.estimator_checks import _NotAnArray
 from slow_variants import slow
-from stream_helpers import fixed
+from stream_helpers import batches, fixed, taught
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
 
@@ -171,3 +171,22 @@ def test_what_cannot_be_left_out_is_refused(data):
     with pytest.raises(ValueError, match="0 sample"):
         model.partial_fit(np.empty((0, 4)), np.empty(0))
     assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("n_latent", [None, 1])
+def test_the_evidence_counts_targets_that_were_observed(n_latent, rng):
+    """In other units each of them has another density, and what is not there has none.
+
+    Gaps of the last batch counted as those of all rows that are kept.
+    """
+    X = rng.uniform(0.0, 6.0, (64, 1))
+    y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(64, 2))
+    y[40:52:2, 1] = np.nan
+
+    def evidence(scale):
+        options = {"n_inducing": 6, "max_iter": 2, "random_state": 0}
+        model = StreamingSGPRegressor(n_latent=n_latent, **options)
+        return taught(model, batches(X, scale * y, 40, 52)).log_evidence_
+
+    expected = -np.count_nonzero(~np.isnan(y)) * np.log(1024.0)
+    assert_allclose(evidence(1024.0) - evidence(1.0), expected, rtol=1e-9)

@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from failures import assert_unchanged, state_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from sklearn.base import clone
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.data.continued_warps import Identity
+from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.positive_warps import FromZero
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.data.warped_targets import fit_warped
+from sklearn_sgp.estimators.numbers import later_rows
 from sklearn_sgp.metrics import log_density_scorer
 from sklearn_sgp.predict.observations import CombinedMean
 
@@ -199,3 +202,14 @@ def test_zeros_are_as_probable_as_they_are_frequent():
     draws = distribution.rvs(random_state=0)
     assert not ((draws > 0.0) & (draws < 0.2)).any()
     assert np.isfinite(distribution.logpdf(0.1)).all()  # it is not impossible all the same
+
+
+def test_a_later_target_below_zero_is_refused(fitted):
+    """It counted as hundreds of deviations; the model stays as it was. Of weight 0 it may be."""
+    model = copy(fitted)
+    before, X = state_of(model), np.array([[0.3], [0.5]])
+    with pytest.raises(ValueError, match=r"^y must hold numbers of at least 0, .*Got -0\.5: leave"):
+        model.partial_fit(X, [1.0, -0.5])
+    assert_unchanged(model, before)
+    rows = later_rows(model._fitted, Inputs(X), np.array([1.0, -0.5]), np.array([1.0, 0.0]))
+    assert len(rows) == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp._linalg import NotPositiveDefiniteError
@@ -146,6 +147,21 @@ def test_a_mean_that_is_cut_is_taken_where_it_is_nearer():
     far = np.array([0.0, 0.0, 0.0, np.inf])
     assert best_mean(y, weight, far, np.full(4, 0.1), np.full(4, 1.0)) == (1.0, True)
     assert best_mean(y, weight, np.full(4, 0.1), np.full(4, 0.2), np.full(4, 1.0)) == (1.0, False)
+
+
+def test_a_mean_that_is_cut_follows_larger_targets():
+    """It stayed at the largest target of the first batch, with a deviation of 0."""
+    X = np.linspace(0.0, 3.0, 60)[:, None]
+    y = np.exp(X[:, 0])
+    held = {"optimizer": None, "noise_variance": 0.01, "inducing": X[::5]}
+    model = SVGPRegressor(RBF(1.0), normalize_y="yeo-johnson", **held).fit(X[:40], y[:40])
+    targets = model._fitted.targets.with_means_within(y[:40, None], True)
+    model._fitted = replace(model._fitted, targets=targets)
+    assert model.predict(X).max() <= y[39]
+    mean, std = model.partial_fit(X[40:], y[40:]).predict(X[-5:], return_std=True)
+    distribution = model.predict_distribution(X[-5:])
+    assert_allclose(mean, y[-5:], rtol=0.1)
+    assert_allclose(std, distribution.rvs((20_000, 5), random_state=0).std(axis=0), rtol=0.05)
 
 
 def test_a_mean_at_the_wrong_level_is_not_told():

@@ -387,6 +387,20 @@ def test_streams_keep_the_warp_of_the_first_batch(normalize_y):
     assert 0.8 < np.mean((seen > low) & (seen < high)) < 0.97
 
 
+def test_the_evidence_of_rows_that_a_stream_keeps_has_the_slopes_of_all():
+    """It is that of scaled targets, and of the warp at all rows, not at those of the last batch."""
+    X, y, _ = skewed(120)
+    stream = StreamingSGPRegressor(normalize_y="yeo-johnson", n_inducing=15, random_state=0)
+    for lo, hi in ((0, 70), (70, 95), (95, 120)):
+        stream.partial_fit(X[lo:hi], y[lo:hi])
+    targets = stream._fitted.targets
+    held = {"optimizer": None, "normalize_y": False, "inducing": stream.inducing_points_}
+    scaled = SVGPRegressor(stream.kernel_, noise_variance=stream.noise_variance_, **held)
+    scaled.fit(X, targets.scaled(y[:, None])[:, 0])
+    expected = scaled.objective_ + targets.log_slope(y[:, None]).sum()
+    assert_allclose(stream.log_evidence_, expected, rtol=1e-5)
+
+
 def test_a_stream_tells_of_outliers_in_units_of_y():
     """A reading far off is told as it came, with what was predicted."""
     X, y, _ = skewed(300)
