@@ -122,6 +122,11 @@ class Model:
         return self.residual in ("full", "conditioned") and self.alpha > 0.0
 
     @property
+    def becomes_exact(self):
+        """True if it is the exact process, in closed form, where all rows are inducing inputs."""
+        return not self.dense
+
+    @property
     def components(self):
         """Models and their weights as a `Mixture` has them: this one alone."""
         return ((self, 1.0),)
@@ -169,6 +174,12 @@ class Mixture:
     @property
     def has_gradient(self):
         return all(model.has_gradient for model, _ in self.components)
+
+    @property
+    def becomes_exact(self):
+        """True if all models are, and rows count once: weights are powers of the factors."""
+        counts_once = np.isclose(sum(share for _, share in self.components), 1.0)
+        return bool(counts_once) and all(model.becomes_exact for model, _ in self.components)
 
 
 def _penalty(x, alpha):

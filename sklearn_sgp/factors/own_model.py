@@ -89,6 +89,7 @@ class OwnModel:
 
     own: BlockModel
     conditioned = shares_classes = has_gradient = False
+    becomes_exact = False  # as its terms may be any
     residual, alpha = "none", 1.0  # that leaving a row out would have to know
 
     @property
