@@ -110,6 +110,12 @@ class Model:
     alpha: float = 1.0
     shares_classes = True  # one factor may serve the regressions of all classes
     has_gradient = True  # in kernel, noise and inducing inputs
+    leaves_out = True  # what a row says beside others is known
+
+    @property
+    def power(self):
+        """Power with which the residual is kept, 0 where none is."""
+        return 0.0 if self.residual == "none" else self.alpha
 
     @property
     def conditioned(self):
@@ -174,6 +180,10 @@ class Mixture:
     @property
     def has_gradient(self):
         return all(model.has_gradient for model, _ in self.components)
+
+    @property
+    def leaves_out(self):
+        return all(model.leaves_out for model, _ in self.components)
 
     @property
     def becomes_exact(self):
