@@ -208,8 +208,8 @@ def _left_out(problem, fitted):
 
 def _has_left_out(rows, fitted):
     """Return whether a fit that rests on all rows says what it predicts without one of them."""
-    is_whole = fitted.n_used is None and not rows.live_elsewhere
-    return is_whole and has_own_mean(fitted.likelihood) and not fitted.parameters.mixes_outputs
+    is_told = fitted.n_used is None and not rows.live_elsewhere and fitted.predictor.leaves_out
+    return is_told and has_own_mean(fitted.likelihood) and not fitted.parameters.mixes_outputs
 
 
 def has_reach(kernel, X):

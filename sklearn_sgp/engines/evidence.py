@@ -117,7 +117,9 @@ def _of_rows(fitted, parameters, rows, settings):
 def _of_blocks(fitted, parameters, rows, settings):
     """Return ``evaluate(delta)`` for blocks of rows, and their weight."""
     blocks, model = _pieces(fitted, rows), fitted.state.specification.model
-    exact = None if rows is None or model.dense else exact_objective(_SPACE, parameters, rows)
+    exact = None
+    if rows is not None and model.becomes_exact:
+        exact = exact_objective(_SPACE, parameters, rows)
     if exact is not None:
         return lambda delta: exact(parameters), rows.total_weight
 

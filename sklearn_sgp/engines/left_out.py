@@ -6,6 +6,7 @@ import numpy as np
 
 from ..objectives.composite_likelihood import share_known
 from ..objectives.left_out_classes import LeftOutClasses
+from .blocks.state import BlockState
 
 # Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
 _ROWS_OF_CLASSES = 8192
@@ -35,6 +36,7 @@ def left_out_rows(name, fitted, given, places, n_seen):
             "leave_one_out needs Gaussian noise, or Gaussian given each row's precision. Got "
             f"{type(fitted.likelihood).__name__}: predict rows that were left out of fit."
         )
+    _check_factors(fitted)
     if not fitted.start.likelihood.conjugate:
         _check_sites(fitted, given, n_seen)
     if given is None:
@@ -48,6 +50,25 @@ def left_out_rows(name, fitted, given, places, n_seen):
     kept = kept_rows(fitted.state)
     places = _places_among(kept, given, fitted.state.partition)
     return _with_precisions(given, kept.select(places)), places
+
+
+def _check_factors(fitted):
+    """Refuse block models of which it is not known what each row says."""
+    state = fitted.state
+    if not isinstance(state, BlockState):
+        return
+    model = state.specification.model
+    if not model.leaves_out:
+        raise ValueError(
+            "leave_one_out needs one of the models that have names, or a mixture of these. Got a "
+            "`model` of your own, whose terms do not tell what each row of a block says: predict "
+            "rows that were left out of fit."
+        )
+    if model.dense and not state.keeps_rows:
+        raise ValueError(
+            "leave_one_out needs the blocks of the rows, which stayed on the workers of a dask "
+            "collection. Fit on arrays, or predict rows that were left out of fit."
+        )
 
 
 def _check_sites(fitted, given, n_seen):

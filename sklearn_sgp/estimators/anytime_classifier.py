@@ -469,6 +469,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         ------
         ValueError
             If the model does not keep its rows, or merged some of them, and X and y are missing.
+            Also if it is a `BlockModel`, alone or in a mixture.
         """
         return insights.left_out(self, X, y, sample_weight)
 

@@ -179,6 +179,7 @@ def leave_one_out(self, X=None, y=None, sample_weight=None):
     ------
     ValueError
         If the model does not keep its rows, or merged some of them, and X and y are missing.
+        Also if it is a `BlockModel`, alone or in a mixture.
     """
     return left_out(self, X, y, sample_weight)
 

@@ -54,7 +54,8 @@ class VouchForMean:
 
     def __call__(self, fit):
         problem, fitted = fit.problem, fit.fitted
-        if not (problem.learns and fit.is_whole) or problem.rows.live_elsewhere:
+        knows_left_out = fitted.predictor.leaves_out and not problem.rows.live_elsewhere
+        if not (problem.learns and fit.is_whole and knows_left_out):
             return fit
         if fit.targets.keeps_means and not fitted.noise.differs:
             return fit

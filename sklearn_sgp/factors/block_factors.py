@@ -110,6 +110,12 @@ class Model:
     alpha: float = 1.0
     shares_classes = True  # one factor may serve the regressions of all classes
     has_gradient = True  # in kernel, noise and inducing inputs
+    leaves_out = True  # what a row says beside others is known
+
+    @property
+    def power(self):
+        """Power with which the residual is kept, 0 where none is."""
+        return 0.0 if self.residual == "none" else self.alpha
 
     @property
     def conditioned(self):
@@ -120,6 +126,11 @@ class Model:
     def dense(self):
         """True if the rows of a block belong together."""
         return self.residual in ("full", "conditioned") and self.alpha > 0.0
+
+    @property
+    def becomes_exact(self):
+        """True if it is the exact process, in closed form, where all rows are inducing inputs."""
+        return not self.dense
 
     @property
     def components(self):
@@ -169,6 +180,16 @@ class Mixture:
     @property
     def has_gradient(self):
         return all(model.has_gradient for model, _ in self.components)
+
+    @property
+    def leaves_out(self):
+        return all(model.leaves_out for model, _ in self.components)
+
+    @property
+    def becomes_exact(self):
+        """True if all models are, and rows count once: weights are powers of the factors."""
+        counts_once = np.isclose(sum(share for _, share in self.components), 1.0)
+        return bool(counts_once) and all(model.becomes_exact for model, _ in self.components)
 
 
 def _penalty(x, alpha):

@@ -14,7 +14,8 @@ class BlockModel:
     """A sparse model of one's own, for the parameter ``model`` of `AnytimeSGPRegressor`.
 
     A subclass says what a block of rows tells about the inducing values u. All else follows: both
-    solvers, workers, `partial_fit`, evidence, mixtures with other models. With
+    solvers, workers, `partial_fit`, evidence, mixtures with other models. Left-out rows do not:
+    there is no `leave_one_out`, nor what likelihoods learn from these. With
     ``v = inv(L) u``, ``L L^T = K(Z, Z)``, the factor of a block B with t outputs is
     (Hoang et al. 2015, eqs. 15 and 16)
 
@@ -89,7 +90,8 @@ class OwnModel:
 
     own: BlockModel
     conditioned = shares_classes = has_gradient = False
-    residual, alpha = "none", 1.0  # that leaving a row out would have to know
+    becomes_exact = leaves_out = False  # as its terms may be any
+    power = 0.0  # it may keep a residual, or none
 
     @property
     def dense(self):

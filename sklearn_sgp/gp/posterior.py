@@ -370,6 +370,17 @@ class FICConditional(SoRConditional):
         return mean, covariance
 
 
+def noise_left(noise, variance):
+    """Return the noise of factors less what is known of what they tell of, NaN where none is left.
+
+    That is where a row is all that is known, to rounding. Where a mixture takes away what a factor
+    says, its noise is below 0.
+    """
+    left = noise - variance
+    is_left = np.copysign(1.0, noise) * left > _LEAST_LEFT * np.abs(noise)
+    return np.where(is_left, left, np.nan)
+
+
 def without_own(mean, variance, targets, noise):
     """Return moments of functions at rows given all other rows, from those given all of them.
 
@@ -385,6 +396,5 @@ def without_own(mean, variance, targets, noise):
     mean, variance : ndarray
         NaN where a row is all that is known, to rounding.
     """
-    left = noise - variance
-    left = np.where(left > _LEAST_LEFT * noise, left, np.nan)
+    left = noise_left(noise, variance)
     return mean - variance / left * (targets - mean), variance * noise / left

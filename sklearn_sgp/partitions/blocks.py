@@ -155,6 +155,12 @@ class Blocks(AnyBlocks):
         """Return the places of rows as they came to be put in, by their positions here."""
         return self.order[held] if self.sorted else held
 
+    def within(self, places):
+        """Return the block of each row and its position there, by places as rows were put in."""
+        rank = np.argsort(self.order)[places]
+        number = np.searchsorted(self.bounds, rank, side="right") - 1
+        return number, rank - self.bounds[number]
+
     def extended(self, rows, labels):
         """Add rows; labels beyond the last block begin new ones.
 

@@ -15,6 +15,7 @@ class Predictor(Protocol):
 
     most_rows: int  # training rows whose moments cost little beside a fit
     knows_rows: bool  # whether training rows are among those that they are predicted from
+    leaves_out: bool  # whether it is known what each training row says, for `left_out`
 
     def mean(self, inputs, n_jobs=None):
         """Return means, (n, t)."""

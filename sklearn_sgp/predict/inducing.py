@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .._parallel import in_chunks
 from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
 from ..gp.posterior import ExactConditional, Posterior, without_own
 from .base import share_left
+from .block_rows import without_block_factors
 from .near_rows import NearRows
 
 
@@ -27,7 +30,7 @@ class InducingPoints:
     noise_variance: object
     conditional: type = ExactConditional
     alpha: float = 0.0
-    most_rows, knows_rows = 200_000, False
+    most_rows, knows_rows, leaves_out = 200_000, False, True
 
     @property
     def _conditional(self):
@@ -71,12 +74,23 @@ class InducingPoints:
         """Draw functions; see `Predictor`."""
         return draw_functions(self.posterior, n_samples, rng)
 
+    @property
+    def _factors(self):
+        """Powers and weights of the factors that a row has alone."""
+        return ((self.alpha, 1.0),)
+
+    @property
+    def _residual_weight(self):
+        """Weight with which a row says of its own residual."""
+        return float(self.alpha > 0.0)
+
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; with ``alpha`` a row also says of its residual."""
-        if self.alpha == 0.0:
+        if not self._residual_weight > 0.0:
             return self.moments(rows, n_jobs)
         mean, variance, through_u = self._moments_through(rows, n_jobs)
-        residual, noise = variance - through_u, noise_of_each(rows, self.noise_variance)
+        residual = variance - through_u
+        noise = noise_of_each(rows, self.noise_variance) / self._residual_weight
         gain = residual / (residual + noise)
         moved = mean + gain * (rows.targets - mean)
         return moved, (1.0 - gain) ** 2 * through_u + residual * (1.0 - gain)
@@ -92,11 +106,19 @@ class InducingPoints:
         their noise, given that of the row's own factor.
         """
         mean, variance, through_u = self._moments_through(rows, n_jobs)
-        own, (weight, counts) = variance - through_u, rows.weights
-        noise = self.noise_variance / weight.reshape(len(rows), -1)
-        noise = noise + self.alpha * own / counts[:, None]
-        left, through_u = without_own(mean, through_u, *told(noise))
+        own = variance - through_u
+        left, through_u = without_own(mean, through_u, *told(self._noise_of_factors(rows, own)))
         return (mean, variance), (left, through_u + own)
+
+    def _noise_of_factors(self, rows, own):
+        """Return the noise with which rows tell of u by factors of their own, (n, 1) or (n, t).
+
+        ``own`` are the variances that u leaves, (n, 1) or (n, t).
+        """
+        weight, counts = rows.weights
+        noise = self.noise_variance / weight.reshape(len(rows), -1)
+        each = [(noise + alpha * own / counts[:, None]) / share for alpha, share in self._factors]
+        return each[0] if len(each) == 1 else 1.0 / sum(1.0 / one for one in each)
 
     def _moments_through(self, rows, n_jobs):
         """Return the moments, and the part of the variances that comes from q(u)."""
@@ -124,14 +146,69 @@ class InducingPoints:
 
 
 @dataclass(frozen=True)
-class OfBlocks(InducingPoints):
-    """Predicts as `InducingPoints`, but training rows from those of their own block."""
+class OfMixture(InducingPoints):
+    """Predicts as `InducingPoints`, where a row has several factors, or none that it has alone.
+
+    Parameters
+    ----------
+    components : tuple
+        Models and their weights, as those of `factors.block_factors.Mixture`.
+    """
+
+    components: tuple = ()
+
+    @property
+    def leaves_out(self):
+        """True if rows have factors of their own that are known: not by a user's own model."""
+        is_known = all(model.leaves_out and not model.dense for model, _ in self.components)
+        return is_known and len(self._factors) > 0
+
+    @property
+    def _factors(self):
+        alone = [(model, share) for model, share in self.components if share and not model.dense]
+        return tuple((model.power, share) for model, share in alone)
+
+    @property
+    def _residual_weight(self):
+        return sum(share for model, share in self.components if model.power > 0.0)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments without the factors of rows, NaN where these are not known."""
+        if self.leaves_out:
+            return super().left_out(rows, places, n_jobs)
+        unknown = np.full((len(rows), self.posterior.h.shape[1]), np.nan)
+        return unknown, unknown[:, : len(self.posterior.H)]
+
+
+@dataclass(frozen=True)
+class OfBlocks(OfMixture):
+    """Predicts as `OfMixture`, but training rows from those of their own block."""
 
     near: NearRows = None
+
+    @property
+    def leaves_out(self):
+        """True if the factors of blocks are known."""
+        return all(model.leaves_out for model, _ in self.components)
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; see `Predictor`."""
         return self.near.moments(rows, n_jobs)
+
+    def left_out(self, rows, places=None, n_jobs=None):
+        """Return the moments without what rows say in their blocks, and alone."""
+        if not self.leaves_out:
+            return super().left_out(rows, places, n_jobs)
+        mean, variance, through_u = self._moments_through(rows, n_jobs)
+        own = variance - through_u
+        given = self.posterior, self.noise_variance, self.near.blocks
+        for component in self.components:
+            if component[0].dense and component[1]:  # one at most
+                mean, through_u = without_block_factors(*given, component, rows, places, n_jobs)
+        if self._factors:
+            noise = self._noise_of_factors(rows, own)
+            mean, through_u = without_own(mean, through_u, rows.targets, noise)
+        return mean, through_u + own
 
     def drawn(self, n_rows, size, rng):
         """Draw places of training rows; see `Predictor`."""
@@ -139,8 +216,7 @@ class OfBlocks(InducingPoints):
 
     def separated(self):
         """Leave out the near rows, which only training rows need; see `Predictor`."""
-        told = self.posterior, self.noise_variance, self.conditional, self.alpha
-        return InducingPoints(*told), None
+        return InducingPoints(self.posterior, self.noise_variance, self.conditional), None
 
     def without_caches(self):
         """Return the same with nothing that can be computed again, as it is saved."""

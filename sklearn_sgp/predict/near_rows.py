@@ -110,7 +110,7 @@ class NearRows:
     cache: FactorCache = field(default_factory=partial(FactorCache, 0), compare=False)
     own: _OwnMoments = field(default_factory=_OwnMoments, compare=False)
     most_rows = 8192  # 10,000 rows take 1 s, a quarter of a default fit
-    knows_rows = True
+    knows_rows = leaves_out = True
 
     @property
     def has_functions(self):

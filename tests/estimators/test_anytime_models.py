@@ -198,6 +198,18 @@ def test_weights_are_powers_where_every_row_is_an_inducing_input(toy):
     assert_allclose(half.predict(X_TEST), noisy.predict(X_TEST), rtol=1e-4)
 
 
+def test_weights_are_learned_with_where_every_row_is_an_inducing_input(toy):
+    """Half of the factors has the kernel that rows of half the weight have, not that of all."""
+    X, y = toy
+    options = {"inducing": X, "normalize_y": False, "optimizer": "lbfgs", "max_iter": 50}
+    half = fixed([("vfe", 0.5)], **options).fit(X, y)
+    light = fixed("vfe", **options).fit(X, y, np.full(len(y), 0.5))
+    whole = fixed("vfe", **options).fit(X, y)
+    theta, expected, other = (model.kernel_.theta for model in (half, light, whole))
+    assert_allclose(theta, expected, atol=0.02)
+    assert np.abs(theta - other).max() > 0.1
+
+
 @pytest.mark.parametrize("pairs", [[("fitc", 0.6)], [("vfe", 0.5), ("pitc", 1.0)]])
 def test_powers_of_the_evidence_are_learned(toy, pairs):
     """The gradient is that of the evidence with any weights: learning raises it."""

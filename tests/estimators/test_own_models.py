@@ -120,6 +120,27 @@ def test_a_mixture_takes_it(toy):
     assert_equal(own, built_in)
 
 
+class Half(BlockModel):
+    """Half of DTC's log factors."""
+
+    def terms(self, A, y, K, noise):
+        return tuple(0.5 * part for part in of_rows(A, y, noise))
+
+
+@pytest.mark.parametrize("model", [Half(), [(Half(), 0.5), ("dtc", 0.25)], [("vfe", 0.5)]])
+def test_it_is_itself_where_all_rows_are_inducing_inputs(toy, model):
+    """Its factors, and weights, are not those of the exact process: half of all rows is known."""
+    X, y = toy
+    built_in = fixed("dtc", inducing=X, normalize_y=False).fit(X, y, np.full(len(y), 0.5))
+    own = fixed(model, inducing=X, normalize_y=False).fit(X, y)
+    latent = [one.predict_std(X, include_noise=False) for one in (own, built_in)]
+    assert_allclose(*latent, rtol=1e-4)
+    assert_allclose(own.predict(X), built_in.predict(X), rtol=1e-4)
+    assert_allclose(own.objective_, built_in.objective_, rtol=1e-6)
+    elsewhere = own.log_marginal_likelihood(own.kernel_.theta, X=X, y=y)
+    assert_allclose(elsewhere, own.objective_, rtol=1e-9)
+
+
 def test_it_is_cloned_pickled_and_predicts_on(toy):
     """A clone fits the same, and a pickle predicts and takes a further batch."""
     X, y = with_labels(toy)

@@ -155,8 +155,7 @@ def exact_where_it_is(result, problem, plan, noise_variance):
     """Return q(u) and evidence of the exact process where the inducing inputs are all rows."""
     run, objective = result
     in_order = plan.schedule is None or plan.schedule.in_one_epoch
-    counts_once = np.isclose(sum(share for _, share in plan.model.components), 1.0)
-    if plan.model.dense or not (in_order and run.seen.all() and counts_once):
+    if not (plan.model.becomes_exact and in_order and run.seen.all()):
         return result
     exact = exact_fit(run.posterior.prior, noise_variance, problem.rows)
     if exact is None:

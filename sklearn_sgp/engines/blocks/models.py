@@ -55,9 +55,9 @@ class Specification(NamedTuple):
 
     @property
     def alpha(self):
-        """Power of a row's factor, 0 where that keeps no residual."""
-        model = self.model.components[0][0]
-        return 0.0 if model.residual == "none" else model.alpha
+        """Power of the factor that a row has alone; None where it has several, or one unknown."""
+        is_alone = isinstance(self.model, Model) and not self.model.dense
+        return self.model.power if is_alone else None
 
 
 def names_with(*residuals):

@@ -339,8 +339,12 @@ class _Update:
         known = [k for k in changed if k < state.n_blocks and k not in joins]
         new = np.append(known, np.arange(state.n_blocks, len(blocks))).astype(np.intp)
 
+        # what sites and the noise of rows have added to the evidence is of no block
+        more = state.site_constant + self.fitted.row_noise.constant
+
         def all_blocks(prior):
-            return _WithEvidence(*self._sums(prior, [blocks(k) for k in range(len(blocks))]))
+            posterior, constant = self._sums(prior, [blocks(k) for k in range(len(blocks))])
+            return _WithEvidence(posterior, constant + more)
 
         seen = np.pad(state.progress.seen, (0, len(blocks) - state.n_blocks))
         seen[new] = True

@@ -7,7 +7,7 @@ import numpy as np
 from ...factors.joined_rows import NO_BLOCKS, KnownBlocks
 from ...partitions.blocks import AnyBlocks, NotKept
 from ...partitions.partition import Partition, PartitionChoice
-from ...predict.inducing import InducingPoints, OfBlocks
+from ...predict.inducing import InducingPoints, OfBlocks, OfMixture
 from ...predict.near_rows import NearRows
 from ..base import State
 from .models import Specification
@@ -163,8 +163,13 @@ class BlockState(State):
         near = NearRows(posterior, noise_variance, self.blocks, self.partition)
         if specified.uses_near_rows:
             return near
-        told = posterior, noise_variance, specified.conditional, specified.alpha
-        return OfBlocks(*told, near) if self.blocks.is_kept else InducingPoints(*told)
+        told = posterior, noise_variance, specified.conditional
+        if specified.alpha is not None:
+            return InducingPoints(*told, specified.alpha)
+        components = specified.model.components
+        if not self.blocks.is_kept:
+            return OfMixture(*told, components=components)
+        return OfBlocks(*told, components=components, near=near)
 
 
 def check_sizes(blocks, model):

@@ -23,6 +23,8 @@ from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.inputs import Inputs
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.ascent import Run
@@ -275,3 +277,24 @@ def test_labels_stay_in_their_column(toy):
         found.partial_fit(toy[0], y)
     with pytest.raises(ValueError, match="block_column must stay as in the first batch"):
         found.set_params(block_column=None).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "heteroscedastic", "poisson"])
+def test_all_blocks_anew_have_the_same_evidence(toy, monkeypatch, likelihood):
+    """Where what changes cannot be added, sites and noise of the rows before count as ever."""
+    X, y = toy
+    y = np.round(np.abs(y)) if likelihood == "poisson" else y
+    options = {"n_inducing": 6, "block_size": 20, "max_iter": 3, "random_state": 0}
+    models = [
+        AnytimeSGPRegressor(model="pic", likelihood=likelihood, **options).fit(X[:50], y[:50])
+        for _ in range(2)
+    ]
+
+    def fails(*_):
+        raise NotPositiveDefiniteError
+
+    models[0].partial_fit(X[50:], y[50:])
+    monkeypatch.setattr(solver._Update, "_changes", fails)
+    models[1].partial_fit(X[50:], y[50:])
+    assert_allclose(models[1].objective_, models[0].objective_, rtol=1e-8)
+    assert_allclose(models[1].predict(X), models[0].predict(X), rtol=1e-6)
