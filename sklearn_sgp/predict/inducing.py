@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .._parallel import in_chunks
 from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
@@ -131,7 +133,8 @@ class OfBlocks(InducingPoints):
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; see `Predictor`."""
-        return self.near.moments(rows, n_jobs)
+        places = np.arange(len(rows)) if places is None else places
+        return self.near.of_one_cell(rows, self.near.own_cells(rows, places), n_jobs)
 
     def drawn(self, n_rows, size, rng):
         """Draw places of training rows; see `Predictor`."""

@@ -22,6 +22,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from sklearn_sgp import AnytimeSGPClassifier
+from sklearn_sgp.engines.left_out import kept_rows
 
 # Partitions
 
@@ -41,6 +42,12 @@ def test_labels_of_the_partition_give_the_same(toy, model, partition):
     assert_allclose(again, mean, rtol=1e-9)
     assert_allclose(again_std, std, rtol=1e-9)
     assert_allclose(given.objective_, own.objective_, rtol=1e-9)
+    assert_allclose(given.leave_one_out(), own.leave_one_out(), rtol=1e-9)
+    of_rows = [
+        one.predictor.training_moments(kept_rows(one.state)) for one in map(fitted, (given, own))
+    ]
+    for one, other in zip(*of_rows, strict=True):
+        assert_allclose(one, other, rtol=1e-9)
 
 
 def test_a_clusterer_is_a_partition(toy):
