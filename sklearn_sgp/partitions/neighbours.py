@@ -133,10 +133,12 @@ class Neighbours:
             centres = self._centres(growing)[some]
             return zip(search.at(centres), centres, strict=True)
 
+        n_splits = len(growing.parts)
         growing.split_wide(touched, near, len(blocks.rows), self.scale)
         layout = replace(self, centres=self._centres(growing))
         more = ConditionedBlocks(groups, [], edges, layout, cells)
-        more.near_cells = replace(search, centres=layout.centres, found={})
+        if len(growing.parts) == n_splits:  # else they are others that are searched among
+            more.near_cells = replace(search, centres=layout.centres, found={})
         more.before = [*blocks.before, *self.find_before_new(more, blocks, rng)]
         return more, growing.partition
 

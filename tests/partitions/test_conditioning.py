@@ -1,5 +1,7 @@
 """What groups are conditioned on: near rows that come earlier, blocks of a chain."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -278,6 +280,21 @@ def test_later_rows_change_no_earlier_condition(rng, name):
         assert not np.intersect1d(larger.before[g], larger.members(g)).size
         assert len(larger.before[g])
     assert len(larger.around([0])[0]) > 0
+
+
+def test_a_pickle_finds_the_same_rows(rng):
+    """Of equally near ones, too, once later rows have split cells that grew wide."""
+    rows, more = (
+        Rows(X, X[:, :1].copy(), None, np.zeros(1), np.ones(1))
+        for X in (np.repeat(rng.uniform(0.0, end, (40, 2)), 50, axis=0) for end in (1.0, 6.0))
+    )
+    choice = PartitionChoice("kmeans", 1000)
+    blocks, partition = NeighboursChoice(20, 30).make(rows, choice, np.ones(2), seed())
+    grown = more, partition.assign(more.X), partition, 1000
+    larger, partition = blocks.layout.with_rows(blocks, *grown, seed())
+    cells, again = range(len(partition.centres)), pickle.loads(pickle.dumps(larger))
+    for own, other in zip(larger.near(cells), again.near(cells), strict=True):
+        assert_array_equal(own, other)
 
 
 def test_later_rows_of_a_chain_are_given_the_nearest_of_many(rng, monkeypatch):
