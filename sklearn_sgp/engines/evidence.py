@@ -11,6 +11,7 @@ from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
 from .blocks.state import BlockState
 from .exact_fits import exact_objective
+from .left_out import cells_of
 from .variational.inference import FINAL_TOL, inference_for
 
 _SPACE = ParameterSpace((Group("theta", None), Group("log_noise", None)))
@@ -149,8 +150,7 @@ def _pieces(fitted, rows):
             "rows come earlier, and they keep their training rows. Leave X and y out."
         )
     else:
-        numbers = state.partition.joined_by(rows, state.n_blocks)[1]
-        kept = Blocks(rows, np.unique(numbers, return_inverse=True)[1])
+        kept = Blocks(rows, np.unique(cells_of(state, rows), return_inverse=True)[1])
     return [kept(k) for k in range(len(kept))]
 
 

@@ -118,9 +118,9 @@ def places_as_held(state, places):
 
     Blocks hold first rows block after block, later ones behind these.
     """
-    if not state.keeps_rows or not _groups(state.blocks).sorted:
+    if not state.keeps_rows or not state.blocks.sorted:
         return places
-    held = np.argsort(_groups(state.blocks).order)
+    held = state.blocks.held_at(np.arange(len(state.blocks.rows)))
     return held if places is None else held[places]
 
 
@@ -154,17 +154,24 @@ def left_out_classes(problem, fitted, labels):
     return LeftOutClasses(fitted.start.likelihood, moments, labels[places], counts[places])
 
 
-def _groups(blocks):
-    return blocks.groups if blocks.is_conditioned else blocks
-
-
 def kept_rows(state):
     """Return the rows that a model keeps, as they were put in, with their labels."""
-    blocks, groups = state.blocks, _groups(state.blocks)
-    order = np.argsort(groups.order) if groups.sorted else np.arange(len(groups.rows))
-    # rows of a later batch have groups of their own
-    numbers = blocks.cells if blocks.is_conditioned else blocks.labels
-    return state.partition.labelled(groups.rows.select(order), numbers[order])
+    blocks, places = state.blocks, np.arange(len(state.blocks.rows))
+    rows = blocks.rows.select(blocks.held_at(places))
+    return state.partition.labelled(rows, blocks.cells_at(places))
+
+
+def cells_of(state, given):
+    """Return the cells of training rows that are given again: their own, where these are kept.
+
+    Rows are known by their inputs, as targets of equal ones may have become their mean.
+    """
+    cells = state.partition.joined_by(given, state.n_blocks)[1]
+    if state.keeps_rows and state.partition.by_inputs:
+        places = _matched(np.asarray(kept_rows(state).X), np.asarray(given.X))
+        is_kept = places >= 0
+        cells[is_kept] = state.blocks.cells_at(places[is_kept])
+    return cells
 
 
 def _places_among(kept, given, partition):
@@ -173,13 +180,31 @@ def _places_among(kept, given, partition):
     if not partition.by_inputs:
         numbers = map(partition.number, (kept, given))
         keys = [np.column_stack(pair) for pair in zip(keys, numbers, strict=True)]
-    _, place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
-    first = np.full(len(place), -1)
-    first[place.ravel()[: len(kept)]] = np.arange(len(kept))
-    places = first[place.ravel()[len(kept) :]]
+    places = _matched(*keys)
     if (places < 0).any():
         raise ValueError(
             "X and y must be the training rows. Got rows that the model does not keep: "
             f"{np.flatnonzero(places < 0)[:5].tolist()}."
         )
     return places
+
+
+def _matched(kept, given):
+    """Return where each given row is among others, (n,), -1 for nowhere: equal ones in turn.
+
+    Where fewer are kept of equal ones, those that are left over are the last of these.
+    """
+    _, value = np.unique(np.concatenate([kept, given]), axis=0, return_inverse=True)
+    own, asked = np.split(value.ravel(), [len(kept)])
+    order = np.argsort(own, kind="stable")
+    first, end = (np.searchsorted(own[order], asked, side) for side in ("left", "right"))
+    places = order[np.minimum(first + _turns(asked), end - 1)]
+    return np.where(end > first, places, -1)
+
+
+def _turns(values):
+    """Return how many equal ones come before each of some numbers."""
+    order = np.argsort(values, kind="stable")
+    turns = np.empty(len(values), dtype=np.intp)
+    turns[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])
+    return turns

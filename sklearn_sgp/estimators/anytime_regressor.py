@@ -80,7 +80,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     partition : {"kmeans", "contiguous", "random"} or clusterer, default="kmeans"
         How rows are put into blocks, by their inputs divided by length scales. A clusterer has
         ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
-        the partition finds for its inputs.
+        the partition finds for its inputs. Unless there is a clusterer, groups of "vif" are those
+        of k-means.
 
     markov_order : int, default=1
         Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.

@@ -155,9 +155,17 @@ class Blocks(AnyBlocks):
         """Return the places of rows as they came to be put in, by their positions here."""
         return self.order[held] if self.sorted else held
 
+    def held_at(self, places):
+        """Return the positions here of rows by their places as they came to be put in."""
+        return np.argsort(self.order)[places] if self.sorted else places
+
+    def cells_at(self, places):
+        """Return the cells that rows at some places are in, which are their blocks."""
+        return self.labels[self.held_at(places)]
+
     def within(self, places):
         """Return the block of each row and its position there, by places as rows were put in."""
-        rank = np.argsort(self.order)[places]
+        rank = self.held_at(places)
         number = np.searchsorted(self.bounds, rank, side="right") - 1
         return number, rank - self.bounds[number]
 
@@ -273,6 +281,14 @@ class ConditionedBlocks(AnyBlocks):
         """Return the places of rows as they came to be put in, as `Blocks.places_of`."""
         return self.groups.places_of(held)
 
+    def held_at(self, places):
+        """Return the positions of rows at some places, as `Blocks.held_at`."""
+        return self.groups.held_at(places)
+
+    def cells_at(self, places):
+        """Return the cells that rows at some places are in."""
+        return self.cells[self.held_at(places)]
+
     def owned(self):
         """Copy the rows, without labels, group after group."""
         place = np.empty(len(self.rows), dtype=np.intp)
@@ -291,8 +307,7 @@ def are_near(blocks, places, cells):
     cells : ndarray of int, shape (n,)
         A cell for each row, -1 for none.
     """
-    groups = blocks.groups if blocks.is_conditioned else blocks
-    held = np.argsort(groups.order)[places] if groups.sorted else places
+    held = blocks.held_at(places)
     near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
     numbers, first = np.unique(cells[order], return_index=True)
     around = blocks.near(numbers)

@@ -31,7 +31,7 @@ class NeighboursChoice:
 
     def make(self, rows, choice, scale, rng):
         """Return blocks and partition; parameters as those of `ChainChoice.make`."""
-        partition = type(choice)(choice.partition, self.group_size).make(scale)
+        partition = self._of_groups(choice).make(scale)
         groups = Blocks(rows, partition.fit(rows.X, rng))
         size = max(1, round(choice.block_size / self.group_size))
         centres = centres_of(groups, scale)
@@ -44,6 +44,14 @@ class NeighboursChoice:
         blocks = ConditionedBlocks(groups, [], edges, layout, groups.labels)
         blocks.before = layout.find_before(blocks, rng)
         return blocks, partition
+
+    def _of_groups(self, choice):
+        """Return how groups are made: by k-means, unless there is a clusterer of the user's.
+
+        Rows of a run, or random ones, may lie so far apart that no row is near all of them.
+        """
+        way = "kmeans" if isinstance(choice.partition, str) else choice.partition
+        return replace(choice, partition=way, block_size=self.group_size)
 
 
 @dataclass(frozen=True)
@@ -133,10 +141,12 @@ class Neighbours:
             centres = self._centres(growing)[some]
             return zip(search.at(centres), centres, strict=True)
 
+        n_splits = len(growing.parts)
         growing.split_wide(touched, near, len(blocks.rows), self.scale)
         layout = replace(self, centres=self._centres(growing))
         more = ConditionedBlocks(groups, [], edges, layout, cells)
-        more.near_cells = replace(search, centres=layout.centres, found={})
+        if len(growing.parts) == n_splits:  # else they are others that are searched among
+            more.near_cells = replace(search, centres=layout.centres, found={})
         more.before = [*blocks.before, *self.find_before_new(more, blocks, rng)]
         return more, growing.partition
 

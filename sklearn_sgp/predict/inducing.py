@@ -193,7 +193,8 @@ class OfBlocks(OfMixture):
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; see `Predictor`."""
-        return self.near.moments(rows, n_jobs)
+        places = np.arange(len(rows)) if places is None else places
+        return self.near.of_one_cell(rows, self.near.own_cells(rows, places), n_jobs)
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without what rows say in their blocks, and alone."""

@@ -53,10 +53,13 @@ class _OwnMoments:
     def of(self, rows, compute):
         """Return the moments of all training rows, of which some may be known already.
 
-        ``compute`` returns those of some `Rows`.
+        ``compute`` returns those of some `Rows` at their places.
         """
         if self.X is not rows.X:
-            moments = compute(rows) if self.places is None else self._with_the_rest(rows, compute)
+            if self.places is None:
+                moments = compute(rows, np.arange(len(rows)))
+            else:
+                moments = self._with_the_rest(rows, compute)
             for part in moments:
                 part.flags.writeable = False
             self.X, self.moments = rows.X, moments
@@ -65,14 +68,14 @@ class _OwnMoments:
     def _with_the_rest(self, rows, compute):
         rest = np.setdiff1d(np.arange(len(rows)), self.places)
         order = np.argsort(np.concatenate([self.places, rest]))
-        parts = [self.of_places, *([compute(rows.select(rest))] if len(rest) else [])]
+        parts = [self.of_places, *([compute(rows.select(rest), rest)] if len(rest) else [])]
         return tuple(np.concatenate(part)[order] for part in zip(*parts, strict=True))
 
-    def at(self, places, compute):
+    def at(self, rows, places, compute):
         """Return the moments at some of the rows, which may be some of those before."""
         if self.moments is None:
             if self.places is None or position_of(places, self.places).min(initial=0) < 0:
-                self.places, self.of_places = places, compute()
+                self.places, self.of_places = places, compute(rows, places)
             places = position_of(places, self.places)
         return tuple(part[places] for part in self.moments or self.of_places)
 
@@ -162,9 +165,18 @@ class NearRows:
         weights, conditional = self.weights(inputs), self.conditional(n_jobs)
         return weights.moments(*conditional.mean_variance(weights.inputs(inputs.X), weights.cell))
 
-    def _of_one_cell(self, rows, n_jobs):
-        """Return moments at training rows by their nearest cells alone: each is among its rows."""
-        number = self.number(rows)
+    def own_cells(self, rows, places):
+        """Return the number of the cell that each training row is in, (n,).
+
+        Inputs need not say: runs of rows, or random ones, lie among those of other blocks. Of VIF
+        the nearest centre counts, around which near rows are looked for.
+        """
+        if isinstance(self.partition, NearestCells) or not self.blocks.keeps_rows:
+            return self.number(rows)
+        return self.blocks.cells_at(places)
+
+    def of_one_cell(self, rows, number, n_jobs=None):
+        """Return moments at rows by the cells of these numbers alone."""
         if self.blocks.is_conditioned:
             self.blocks.near(np.unique(number))  # of all cells in one search, which is kept
         return self.conditional(n_jobs).mean_variance(rows.X, number)
@@ -189,18 +201,20 @@ class NearRows:
         return weights.joint(*conditional.mean_covariance(X, weights.cell, between))
 
     def training_moments(self, rows, places=None, n_jobs=None):
-        """Return the moments at training rows, given their near rows."""
-        if places is not None:
-            return self.own.at(places, lambda: self._of_one_cell(rows, n_jobs))
-        if len(rows) != len(self.blocks.rows):
-            return self._of_one_cell(rows, n_jobs)
-        return self.own.of(rows, lambda rows: self._of_one_cell(rows, n_jobs))
+        """Return the moments at training rows, by their own cells: each is among its near rows."""
+
+        def compute(rows, places):
+            return self.of_one_cell(rows, self.own_cells(rows, places), n_jobs)
+
+        if places is None:
+            return self.own.of(rows, compute)
+        return self.own.at(rows, places, compute)
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
         mean, variance = self.training_moments(rows, places, n_jobs)
         places = np.arange(len(rows)) if places is None else places
-        known = are_near(self.blocks, places, self.number(rows))[:, None]
+        known = are_near(self.blocks, places, self.own_cells(rows, places))[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
         return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
@@ -209,7 +223,9 @@ class NearRows:
         """Draw places of about so many training rows, in whole cells: each is factorised once."""
         if not self.has_functions:
             return self.blocks.drawn(size, rng)
-        order, first = self.own.in_cells(lambda: self.number(self.blocks.rows))
+        rows = self.blocks.rows
+        every = self.blocks.places_of(np.arange(len(rows)))
+        order, first = self.own.in_cells(lambda: self.own_cells(rows, every))
         chosen = rng.permutation(len(first) - 1)
         count = np.searchsorted(np.cumsum(np.diff(first)[chosen]), size) + 1
         held = np.concatenate([order[first[k] : first[k + 1]] for k in chosen[:count]])

@@ -350,7 +350,10 @@ class Observations(AveragesUnforeseen):
     def pathwise_draws(self, inputs, n_samples, rng, include_noise):
         """Draw from functions that are drawn, as `joint_draws`."""
         functions = self.predictor.functions(n_samples, rng)
-        draws = in_chunks(functions, inputs.X, self.n_jobs)
+        if isinstance(self.predictor, Unforeseen):
+            draws = self.predictor.drawn_at(functions, inputs, rng, self.n_jobs)
+        else:
+            draws = in_chunks(functions, inputs.X, self.n_jobs)
         if inputs.offset is not None:
             draws = draws + inputs.offset[:, None, None]
         if include_noise:

@@ -5,12 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from ..data.varying_noise import VaryingNoise
 from .base import Predictor
 
 # Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
 _ROWS_AT_A_TIME = 8192
+# Least variance along an axis of outputs, beside the largest: what is less is rounding.
+_LEAST_VARIANCE = 1e-10
 
 
 class Alternatives(NamedTuple):
@@ -31,13 +34,27 @@ class Alternatives(NamedTuple):
     count: np.ndarray
 
     def mean(self, values):
-        """Return the mean of each row, (m, t)."""
-        return np.add.reduceat(values, self._first, axis=0) / self.count[:, None]
+        """Return the mean of each row, (m, ...)."""
+        total = np.add.reduceat(values, self._first, axis=0)
+        return total / self.count.reshape(-1, *[1] * (values.ndim - 1))
 
     def log_mean(self, log_values):
         """Return the logarithm of the mean of each row, (m, t), from logarithms."""
         total = np.logaddexp.reduceat(log_values, self._first, axis=0)
         return total - np.log(self.count)[:, None]
+
+    def drawn(self, functions, rng):
+        """Return values (m, t, n_samples) of functions, each at one of the inputs of a row.
+
+        ``functions`` return those of all draws at some inputs: for memory's sake one of each row.
+        """
+        values = functions(self.inputs.X[self._first])
+        chosen = rng.randint(self.count[:, None], size=(len(values), values.shape[2]))
+        for k in range(1, self.count.max()):
+            own = np.flatnonzero(self.count > k)
+            others = functions(self.inputs.X[self._first[own] + k])
+            values[own] = np.where((chosen[own] == k)[:, None], others, values[own])
+        return values
 
     @property
     def _first(self):
@@ -98,6 +115,37 @@ class Unforeseen:
         covariance[rows, rows] = variance[rows]
         return mean, covariance
 
+    def across_outputs(self, inputs, n_jobs=None):
+        """Return means, and covariances between the outputs of each row; see `MixedOutputs`."""
+        mean, covariance = (part.copy() for part in self.predictor.across_outputs(inputs, n_jobs))
+        for each in self._alternatives(inputs):
+            means, covariances = self.predictor.across_outputs(each.inputs, n_jobs)
+            mean[each.rows] = centre = each.mean(means)
+            away = means - np.repeat(centre, each.count, axis=0)
+            covariance[each.rows] = each.mean(covariances + away[:, :, None] * away[:, None])
+        return mean, covariance
+
+    def full_joint(self, inputs):
+        """Return means and covariances of all rows and outputs; see `joint` and `MixedOutputs`."""
+        _, covariance = self.predictor.full_joint(inputs)
+        mean, own = self.across_outputs(inputs)
+        for row in np.flatnonzero(inputs.unforeseen.any(axis=1)):
+            factor = np.sqrt(_share_within(covariance[row, row], own[row]))
+            covariance[row] *= factor
+            covariance[:, row] *= factor
+            covariance[row, row] = own[row]
+        return mean, covariance
+
+    def drawn_at(self, functions, inputs, rng, n_jobs=None):
+        """Return values (n, t, n_samples) of functions at inputs, as they vary by `moments`.
+
+        What a row lacks is drawn anew for each function.
+        """
+        values = in_chunks(functions, inputs.X, n_jobs)
+        for each in self._alternatives(inputs):
+            values[each.rows] = each.drawn(lambda X: in_chunks(functions, X, n_jobs), rng)
+        return values
+
     def noise(self, noise_at, inputs):
         """Return noise at inputs whose first two moments are averaged.
 
@@ -134,6 +182,19 @@ class Unforeseen:
             X = np.concatenate([points.reshape(-1, points.shape[2]) for _, points in groups])
             each = part.select(np.repeat(own, count))._replace(X=X, unforeseen=None)
             yield Alternatives(places[lo + own], each, count)
+
+
+def _share_within(part, whole):
+    """Return the largest share of a covariance, at most 1, that is part of another one.
+
+    Both are (t, t), of the same rank.
+    """
+    variance, axes = np.linalg.eigh(part)
+    counts = variance > _LEAST_VARIANCE * variance[-1]
+    if not counts.any():
+        return 1.0
+    root = axes[:, counts] / np.sqrt(variance[counts])
+    return np.clip(np.linalg.eigvalsh(root.T @ whole @ root)[0], 0.0, 1.0)
 
 
 class AveragesUnforeseen:

@@ -187,7 +187,8 @@ class Trials:
 
     def _trial(self, parameters, predictor, rows):
         weight, counts = rows.weights
-        moments = predictor.training_moments(rows, None, self.problem.settings.n_jobs)
+        number, n_jobs = predictor.number(rows), self.problem.settings.n_jobs
+        moments = predictor.of_one_cell(rows, number, n_jobs)
         place, likelihood = ClassNoise.of(weight).number, self.fitted.start.likelihood
         left_out = LeftOutClasses(likelihood, moments, place, counts)
         return Trial(parameters, predictor, left_out, left_out.score().each)

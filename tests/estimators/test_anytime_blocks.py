@@ -22,8 +22,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from sklearn_sgp import AnytimeSGPClassifier
+from sklearn_sgp.engines.left_out import kept_rows
 
 # Partitions
+
+
+def own_moments(model):
+    """What is told of training rows, sorted by their first column."""
+    rows = kept_rows(fitted(model).state)
+    order = np.argsort(rows.X[:, 0])
+    return [part[order] for part in fitted(model).predictor.training_moments(rows)]
 
 
 @PARTITIONS
@@ -41,6 +49,9 @@ def test_labels_of_the_partition_give_the_same(toy, model, partition):
     assert_allclose(again, mean, rtol=1e-9)
     assert_allclose(again_std, std, rtol=1e-9)
     assert_allclose(given.objective_, own.objective_, rtol=1e-9)
+    assert_allclose(given.leave_one_out(), own.leave_one_out(), rtol=1e-9)
+    for one, other in zip(own_moments(given), own_moments(own), strict=True):
+        assert_allclose(one, other, rtol=1e-9)
 
 
 def test_a_clusterer_is_a_partition(toy):

@@ -11,7 +11,7 @@ from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
 from sklearn_sgp.factors.block_factors import Model
@@ -212,6 +212,21 @@ def test_a_new_label_of_a_clusterer(name, data):
     std = model.predict_std(Xs[Xs[:, 0] > 5.0])
     model.partial_fit(X[~left], y[~left])
     assert np.mean(model.predict_std(Xs[Xs[:, 0] > 5.0]) / std) < 0.7
+
+
+@pytest.mark.parametrize("partition", ["contiguous", "random"])
+def test_near_rows_are_near_whatever_the_order_of_rows(partition):
+    """Runs of rows in no order, or random ones, are no groups of VIF: no row is near them."""
+    rng = np.random.default_rng(0)
+    X, Xs = rng.uniform(0.0, 10.0, (1500, 1)), np.linspace(0.5, 9.5, 200)[:, None]
+    y, truth = np.sin(8.0 * X[:, 0]) + 0.1 * rng.standard_normal(1500), np.sin(8.0 * Xs[:, 0])
+    held = FIXED | {"kernel": ConstantKernel(1.0) * RBF(0.15), "noise_variance": 0.01}
+    model = AnytimeSGPRegressor(model="vif", n_neighbors=50, **held)
+    errors = [
+        np.abs(clone(model).set_params(partition=way).fit(X, y).predict(Xs) - truth).mean()
+        for way in (partition, "kmeans")
+    ]
+    assert errors[0] < 1.1 * errors[1] < 0.1
 
 
 @EVERY

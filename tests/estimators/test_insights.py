@@ -310,6 +310,28 @@ def test_left_out_rows_are_in_their_own_block():
     assert_allclose(again, own, rtol=1e-9)
 
 
+@pytest.mark.parametrize("partition", ["kmeans", "contiguous", "random"])
+@pytest.mark.parametrize("model", ["pic", "lma"])
+def test_left_out_rows_of_blocks_from_everywhere(model, partition):
+    """Each is left out of its own block, wherever its inputs are: exact, as u is all rows."""
+    blocks = {"model": model, "partition": partition, "block_size": 15}
+    model = AnytimeSGPRegressor(SMOOTH, inducing=X, **blocks, **HELD)
+    inverse, weights = dense(SMOOTH)
+    mean, std = model.fit(X, Y).leave_one_out()
+    assert_allclose(mean, Y - weights / np.diag(inverse), rtol=1e-4, atol=1e-4)
+    assert_allclose(std, 1.0 / np.sqrt(np.diag(inverse)), rtol=1e-4)
+
+
+def test_left_out_rows_of_runs_that_repeat_each_other():
+    """Rows that come again in another block are left out there, given again or not."""
+    twice, y = np.vstack([X, X[:20]]), np.append(Y, Y[:20])
+    blocks = {"model": "pic", "partition": "contiguous", "block_size": 16}
+    model = AnytimeSGPRegressor(SMOOTH, n_inducing=9, **blocks, **HELD).fit(twice, y)
+    own = model.leave_one_out()
+    assert_allclose(model.leave_one_out(twice, y), own, rtol=1e-9)
+    assert np.abs(own[0][:20] - own[0][N:]).max() > 0.01
+
+
 @pytest.mark.slow
 @pytest.mark.quick_cases("True")
 @pytest.mark.parametrize("holes", [False, True])

@@ -116,6 +116,16 @@ def test_models_of_dense_blocks_use_the_rows_that_they_keep(model, toy):
     assert_allclose(found, ours.objective_, rtol=1e-8)
 
 
+@pytest.mark.parametrize("partition", ["kmeans", "contiguous", "random"])
+@pytest.mark.parametrize("model", ["pitc", "pic"])
+def test_rows_given_again_are_in_their_own_blocks(model, partition, toy):
+    """Also those of runs, or random ones, that lie among rows of other blocks or repeat them."""
+    X, y = np.vstack([toy[0], toy[0][:7]]), np.append(toy[1], toy[1][:7] + 0.5)
+    ours = held(KERNELS["noise"], model, n_inducing=6, partition=partition).fit(X, y)
+    found = ours.log_marginal_likelihood(ours.kernel_.theta, X=X, y=y)
+    assert_allclose(found, ours.objective_, rtol=1e-8)
+
+
 def test_labels_of_blocks(toy):
     """A model with labels of blocks wants them with the rows, and then has its objective."""
     X, y = toy

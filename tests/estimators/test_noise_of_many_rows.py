@@ -133,14 +133,14 @@ def test_many_rows_are_predicted_once(monkeypatch):
 
     Bands and the mean are judged by some of the rows that variances were scaled by.
     """
-    asked, moments = [], NearRows._of_one_cell
+    asked, moments = [], NearRows.of_one_cell
 
-    def counted(predictor, inputs, n_jobs=None):
-        asked.append((predictor.own, len(inputs.X)))
-        return moments(predictor, inputs, n_jobs)
+    def counted(predictor, rows, *given):
+        asked.append((predictor.own, len(rows)))
+        return moments(predictor, rows, *given)
 
     X, y = data(1600)
-    monkeypatch.setattr(NearRows, "_of_one_cell", counted)
+    monkeypatch.setattr(NearRows, "of_one_cell", counted)
     monkeypatch.setattr(NearRows, "most_rows", 200)
     monkeypatch.setattr(left_out_errors, "_LEFT_OUT_ROWS", 800)
     for step in (honest_bands, mean_steps):

@@ -1,8 +1,11 @@
 """What groups are conditioned on: near rows that come earlier, blocks of a chain."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 
 from sklearn_sgp.data.clusters import short_path
 from sklearn_sgp.data.inputs import Inputs
@@ -11,7 +14,7 @@ from sklearn_sgp.partitions import chains, near_cells, search
 from sklearn_sgp.partitions.chains import Chain, ChainChoice
 from sklearn_sgp.partitions.near_cells import NearGroups
 from sklearn_sgp.partitions.neighbours import NeighboursChoice
-from sklearn_sgp.partitions.partition import KMeansTree, OrderedPartition, PartitionChoice
+from sklearn_sgp.partitions.partition import ClustererPartition, KMeansTree, PartitionChoice
 from sklearn_sgp.partitions.search import nearest_in_table, nearest_rows
 
 
@@ -280,6 +283,21 @@ def test_later_rows_change_no_earlier_condition(rng, name):
     assert len(larger.around([0])[0]) > 0
 
 
+def test_a_pickle_finds_the_same_rows(rng):
+    """Of equally near ones, too, once later rows far away have split their cells."""
+    rows, more = (
+        Rows(X, X[:, :1].copy(), None, np.zeros(1), np.ones(1))
+        for X in (rng.integers(0, 4, (600, 2)).astype(float), rng.uniform(8.0, 12.0, (10, 2)))
+    )
+    choice = PartitionChoice("kmeans", 300)
+    blocks, partition = NeighboursChoice(20, 30).make(rows, choice, np.ones(2), seed())
+    grown = more, partition.assign(more.X), partition, 300
+    larger, partition = blocks.layout.with_rows(blocks, *grown, seed())
+    cells, again = range(len(partition.centres)), pickle.loads(pickle.dumps(larger))
+    for own, other in zip(larger.near(cells), again.near(cells), strict=True):
+        assert_array_equal(own, other)
+
+
 def test_later_rows_of_a_chain_are_given_the_nearest_of_many(rng, monkeypatch):
     """Each later row is conditioned on its nearest rows of its cell and of the cells before."""
     rows, more, scale = rows_of(rng), rows_of(rng, 70), np.array([1.0, 3.0])
@@ -365,11 +383,25 @@ def test_centres_of_cells_move_where_there_is_time(rng, monkeypatch):
     assert errors[0] < 0.99 * errors[1]
 
 
-def test_cells_of_runs_are_the_runs(rng):
-    """A partition that the user chose stays what it is."""
-    choice = PartitionChoice("contiguous", 30)
-    partition = NeighboursChoice(8, 5).make(rows_of(rng), choice, np.ones(2), seed())[1]
-    assert isinstance(partition, OrderedPartition)
+@pytest.mark.parametrize("partition", ["contiguous", "random"])
+def test_groups_are_of_near_rows_whatever_way_is_named(rng, partition):
+    """Runs of rows in no order, or random ones, lie apart, and no row is near all of them."""
+    rows = rows_of(rng)
+    (blocks, cells), (expected, nearest) = (
+        NeighboursChoice(8, 5).make(rows, PartitionChoice(way, 30), np.ones(2), seed())
+        for way in (partition, "kmeans")
+    )
+    assert_array_equal(cells.centres, nearest.centres)
+    assert_array_equal(blocks.cells, expected.cells)
+    for one, other in zip(blocks.before, expected.before, strict=True):
+        assert_array_equal(one, other)
+
+
+def test_cells_of_a_clusterer_are_its_own(rng):
+    """A partition that the user has made stays what it is."""
+    choice = PartitionChoice(KMeans(6, n_init=1, random_state=0), 30)
+    _, partition = NeighboursChoice(8, 5).make(rows_of(rng), choice, np.ones(2), seed())
+    assert isinstance(partition, ClustererPartition)
 
 
 def test_workers_do_not_change_near_rows(rng):

@@ -81,11 +81,11 @@ def test_what_some_places_told_is_part_of_all(fitted, size, monkeypatch):
     predictor = predictor.ready()
     places = predictor.drawn(len(rows), size, np.random.RandomState(0))
     predictor.training_moments(rows.select(places), places)
-    of_one_cell = type(predictor)._of_one_cell
+    of_one_cell = type(predictor).of_one_cell
     monkeypatch.setattr(
         type(predictor),
-        "_of_one_cell",
-        lambda self, rows, n_jobs: (asked.append(len(rows)), of_one_cell(self, rows, n_jobs))[1],
+        "of_one_cell",
+        lambda self, rows, *given: (asked.append(len(rows)), of_one_cell(self, rows, *given))[1],
     )
     for one, every in zip(predictor.training_moments(rows), expected, strict=True):
         assert_allclose(one, every, rtol=1e-9)

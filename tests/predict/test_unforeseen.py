@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.predict import unforeseen
@@ -87,3 +88,48 @@ def test_rows_are_answered_in_parts(model, monkeypatch):
     whole = model.predict(rows, return_std=True)
     monkeypatch.setattr(unforeseen, "_ROWS_AT_A_TIME", 7)
     assert_allclose(model.predict(rows, return_std=True), whole, rtol=1e-9, atol=1e-12)
+
+
+SLOPED = X[:, 0] + 3.0 * X[:, 1] + 0.1 * RNG.standard_normal(600)
+KINDS = pytest.mark.parametrize("options", [{}, {"n_latent": 1}], ids=["one", "mixed"])
+
+
+def sloped(n_latent=None):
+    """A model of a function of both columns, which outputs may share."""
+    kernel, held = 9.0 * RBF([4.0, 4.0]), {"noise_variance": 1e-3, "optimizer": None}
+    model = SVGPRegressor(kernel, n_inducing=20, n_latent=n_latent, random_state=0, **held)
+    return model.fit(X, SLOPED if n_latent is None else np.column_stack([SLOPED, 2.0 - SLOPED]))
+
+
+@KINDS
+def test_draws_vary_as_bands_say(options):
+    """Drawn jointly or as functions, rows have their means and deviations."""
+    model, rows = sloped(**options), ROWS[:40]
+    mean, std = model.predict(rows), model.predict_std(rows, include_noise=False)
+    assert std.mean() > 5.0 * model.predict_std(X[:40], include_noise=False).mean()
+    for method in ("joint", "pathwise"):
+        draws = model.sample_y(rows, 300, include_noise=False, method=method)
+        assert np.abs((draws.mean(axis=-1) - mean) / std).mean() < 0.1
+        assert_allclose((draws.std(axis=-1) / std).mean(), 1.0, rtol=0.05)
+    assert model.sample_y(rows, 0, method="pathwise").shape == (*mean.shape, 0)
+
+
+def test_covariances_between_outputs_are_those_of_a_mixture():
+    """Of each row over what it may be; with other rows it remains a covariance."""
+    model, rows = sloped(n_latent=1), np.concatenate([ROWS[:9], X[:9]])
+    averaged, inputs = averaged_model(model, rows)
+    mean, covariance = averaged.mean_cov(inputs, include_noise=False)
+    flat = covariance.transpose(0, 2, 1, 3).reshape(36, 36)
+    assert np.linalg.eigvalsh(flat).min() > -1e-9 * np.trace(flat)
+    for k, each in enumerate(each_of(model, ROWS[:9])):
+        plain, places = averaged_model(model, each)
+        means, between = plain.mean_cov(places, include_noise=False)
+        within = between[np.arange(8), np.arange(8)].mean(axis=0)
+        assert_allclose(mean[k], means.mean(axis=0), rtol=1e-8)
+        assert_allclose(covariance[k, k], within + np.cov(means.T, bias=True), rtol=1e-7)
+    density = model.log_density(ROWS[:9], mean[:9])
+    noise = np.diag(model.noise_variance_ * model.y_scale_**2)
+    expected = [
+        -0.5 * np.linalg.slogdet(2.0 * np.pi * (covariance[k, k] + noise))[1] for k in range(9)
+    ]
+    assert_allclose(density, expected, rtol=1e-6)
