@@ -151,8 +151,8 @@ def exact_posterior_of_rows(prior, rows, noise_variance):
         return None
     weights = np.zeros((len(prior.Z), sum(one.t for one in outputs)))
     weights[rows.places] = np.hstack([one.solved for one in outputs])
-    told = rows.places, weights, tuple(one.L for one in outputs)
-    return _found(RowsPosterior(prior, *_information(prior, rows, outputs), *told), outputs)
+    of_rows = rows.places, weights, *zip(*((one.L, one.noise) for one in outputs), strict=True)
+    return _found(RowsPosterior(prior, *_information(prior, rows, outputs), *of_rows), outputs)
 
 
 def _with_jitter_below(noise, prior):
