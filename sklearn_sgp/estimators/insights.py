@@ -131,8 +131,8 @@ def predict_terms(self, X, return_std=False):
     Raises
     ------
     ValueError
-        If targets are warped, or the mean is that of two fits, as ``likelihood="auto"`` may choose:
-        terms do not add up there.
+        If the mean is no linear function of the latent function, as with transformed targets and
+        counts, or that of two fits, as ``likelihood="auto"`` may choose: terms do not add up there.
     """
     check_is_fitted(self, "kernel_")
     count = len(self._fitted.posterior.prior.kernel.terms())

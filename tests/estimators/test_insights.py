@@ -168,12 +168,14 @@ def test_columns_without_slopes():
 
 
 @pytest.mark.parametrize("option", [{"likelihood": "poisson"}, {"normalize_y": "yeo-johnson"}])
-def test_slopes_of_other_means_are_refused(option):
-    """A mean that is no linear function of the latent one has no slope here, and says so."""
+def test_slopes_and_terms_of_other_means_are_refused(option):
+    """A mean that is no linear function of the latent one has none here, and says so."""
     model = SVGPRegressor(RBF(), n_inducing=5, max_iter=2, random_state=0, **option)
     model.fit(X, np.round(10.0 * np.exp(2.0 * Y)))
     with pytest.raises(ValueError, match="Slopes need a mean that is linear"):
         model.predict_gradient(TEST)
+    with pytest.raises(ValueError, match="Terms need a mean that is linear"):
+        model.predict_terms(TEST)
 
 
 @every
