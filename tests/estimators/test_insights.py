@@ -167,6 +167,20 @@ def test_columns_without_slopes():
     assert_allclose(slopes[:, 1], expected / 2e-5, rtol=1e-5, atol=1e-7)
 
 
+def test_categories_of_the_kernel_have_no_slopes():
+    """Codes that the kernel alone calls categories have NaN, as those that are told to have."""
+    table = np.column_stack([np.arange(N) % 3, X[:, 0]])
+    kernel = Columns(Categorical(), [0]) * Columns(RBF(0.8), [1])
+    model = SVGPRegressor(kernel, n_inducing=9, **HELD).fit(table, Y)
+    slopes, std = model.predict_gradient(table[:5], return_std=True)
+    assert np.isnan(slopes[:, 0]).all() and np.isnan(std[:, 0]).all()
+    step = np.array([0.0, 1e-5])
+    expected = model.predict(table[:5] + step) - model.predict(table[:5] - step)
+    assert_allclose(slopes[:, 1], expected / 2e-5, rtol=1e-5, atol=1e-7)
+    gradients = model.predict(table[:1], return_mean_grad=True, return_std_grad=True)[1:]
+    assert all(np.isnan(one[0]) and np.isfinite(one[1]) for one in gradients)
+
+
 @pytest.mark.parametrize("option", [{"likelihood": "poisson"}, {"normalize_y": "yeo-johnson"}])
 def test_slopes_and_terms_of_other_means_are_refused(option):
     """A mean that is no linear function of the latent one has none here, and says so."""
