@@ -15,11 +15,11 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class RowsPosterior(Posterior):
-    """q(u) of the exact process, which predicts from its rows: without the rounding of (I + H)^-1.
+class PosteriorOfRows(Posterior):
+    """q(u) of the exact process, which knows its rows, and leaves each out without rounding.
 
-    Where noise is a billionth of the function's variance, I + H has the inverse of that as its
-    condition: means were wrong by far more than the noise, and deviations ten times as wide.
+    Where noise is a millionth of the function's variance and less, what one row says is lost in the
+    jitter and in rounding.
 
     Parameters
     ----------
@@ -37,39 +37,6 @@ class RowsPosterior(Posterior):
     weights: np.ndarray
     factors: tuple
     noise: tuple = ()
-
-    @cached_property
-    def v_mean(self):
-        """Means of v, shape (m, t)."""
-        return product(self.prior.L, self.weights, trans_a=True)
-
-    @property
-    def coefficients(self):
-        """The weights; shape (m, t)."""
-        return self.weights
-
-    def seen_by(self, prior):
-        """Predict by a prior of the same u."""
-        return replace(self, prior=prior)
-
-    def mean_variance(self, X):
-        """Return latent means (n, t) and variances (n, q), one column for each H."""
-        variance, diagonal = np.empty((len(X), len(self.H))), self.prior.kernel.diag(X)
-        for c, root in enumerate(self._roots(X)):
-            left = diagonal.copy()
-            la.column_dots(root, root, left, -1.0)
-            np.maximum(left, 0.0, out=variance[:, c])  # below 0 by rounding only
-        return self.mean(X), variance
-
-    def mean_covariance(self, X):
-        """Return latent means (n, t) and joint covariances (n, n, q), one for each H."""
-        gram, covariances = self.prior.kernel.gram(X), []
-        for root in self._roots(X):
-            covariance = copy_of(gram)
-            la.gemm(root, root, covariance, True, False, -1.0, 1.0)
-            np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
-            covariances.append(0.5 * (covariance + covariance.T))
-        return self.mean(X), np.stack(covariances, axis=2)
 
     def sites_of(self, X):
         """Return which of its rows each row of X is, (n,); None where one is none of them."""
@@ -105,6 +72,48 @@ class RowsPosterior(Posterior):
         """P, the diagonals of the inverse covariances of the rows, (k, q)."""
         roots = map(triangular_inverse, self.factors)
         return np.stack([np.einsum("ij,ij->j", root, root) for root in roots], axis=1)
+
+
+@dataclass(frozen=True)
+class RowsPosterior(PosteriorOfRows):
+    """The same, which also predicts from its rows: without the rounding of (I + H)^-1.
+
+    Where noise is a billionth of the function's variance, I + H has the inverse of that as its
+    condition: means were wrong by far more than the noise, and deviations ten times as wide.
+    """
+
+    @cached_property
+    def v_mean(self):
+        """Means of v, shape (m, t)."""
+        return product(self.prior.L, self.weights, trans_a=True)
+
+    @property
+    def coefficients(self):
+        """The weights; shape (m, t)."""
+        return self.weights
+
+    def seen_by(self, prior):
+        """Predict by a prior of the same u."""
+        return replace(self, prior=prior)
+
+    def mean_variance(self, X):
+        """Return latent means (n, t) and variances (n, q), one column for each H."""
+        variance, diagonal = np.empty((len(X), len(self.H))), self.prior.kernel.diag(X)
+        for c, root in enumerate(self._roots(X)):
+            left = diagonal.copy()
+            la.column_dots(root, root, left, -1.0)
+            np.maximum(left, 0.0, out=variance[:, c])  # below 0 by rounding only
+        return self.mean(X), variance
+
+    def mean_covariance(self, X):
+        """Return latent means (n, t) and joint covariances (n, n, q), one for each H."""
+        gram, covariances = self.prior.kernel.gram(X), []
+        for root in self._roots(X):
+            covariance = copy_of(gram)
+            la.gemm(root, root, covariance, True, False, -1.0, 1.0)
+            np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))
+            covariances.append(0.5 * (covariance + covariance.T))
+        return self.mean(X), np.stack(covariances, axis=2)
 
     def _roots(self, X):
         """Yield for each H the inverse of its factor times K(rows, X), (k, n)."""
