@@ -30,7 +30,7 @@ _DELICATE = 1e-9
 # And where it is a smaller one than this, what a row says by itself is taken from K(X, X). From
 # (I + H)^-1, deviations of 60 smooth runs left out were a tenth too small with a share of 1e-7, and
 # up to 27 times with 2e-9.
-_CLEAR = 1e-5
+_KNOWN_BELOW = 1e-5
 
 
 class ExactPosterior(NamedTuple):
@@ -153,7 +153,7 @@ def exact_posterior_of_rows(prior, rows, noise_variance):
     except NotPositiveDefiniteError:
         return None
     known = prior, *_information(prior, rows, outputs)
-    if least >= _CLEAR * variance:
+    if least >= _KNOWN_BELOW * variance:
         return _found(Posterior(*known), outputs)
     weights = np.zeros((len(prior.Z), sum(one.t for one in outputs)))
     weights[rows.places] = np.hstack([one.solved for one in outputs])
