@@ -83,7 +83,7 @@ class BayesianGPLVM(LatentAnswers):
         Number of rows of the L-BFGS stage.
 
     batch_size : int, default=1024
-        Number of rows of a stochastic step.
+        Largest number of rows of a stochastic step; all steps have nearly as many.
 
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS, and of epochs of stochastic steps.

@@ -131,8 +131,8 @@ def predict_terms(self, X, return_std=False):
     Raises
     ------
     ValueError
-        If targets are warped, or the mean is that of two fits, as ``likelihood="auto"`` may choose:
-        terms do not add up there.
+        If the mean is no linear function of the latent function, as with transformed targets and
+        counts, or that of two fits, as ``likelihood="auto"`` may choose: terms do not add up there.
     """
     check_is_fitted(self, "kernel_")
     count = len(self._fitted.posterior.prior.kernel.terms())
@@ -237,12 +237,13 @@ def _typical_inputs(fitted):
 def _columns_with_slopes(estimator):
     """Return the input of the kernel that each column of X is, None for those without slopes."""
     form, n_features = estimator._format, estimator.n_features_in_
-    mask = form.mask(n_features)
+    mask, held = form.mask(n_features), estimator._fitted.parameters.expression.held_columns
     place, columns = 0, []
     for k in range(n_features):
         if k in form.apart:
             columns.append(None)
             continue
-        columns.append(place if mask is None or not mask[k] else None)
+        is_number = (mask is None or not mask[k]) and place not in held
+        columns.append(place if is_number else None)
         place += 1
     return columns

@@ -86,7 +86,7 @@ class SVGPClassifier(SGPClassifier):
         Number of rows of the first L-BFGS stage.
 
     batch_size : int, default=1024
-        Number of rows of a stochastic step.
+        Largest number of rows of a stochastic step; all steps have nearly as many.
 
     n_restarts_optimizer : int, default=0
         Number of starts besides the first in the first L-BFGS stage, drawn log-uniformly within the

@@ -6,16 +6,20 @@ from functools import cached_property
 import numpy as np
 
 from .._core import _linalg as la
-from .._linalg import copy_of, product
+from .._linalg import copy_of, product, triangular_inverse
+from ..data.distinct import places_in
 from .posterior import Posterior
+
+# Share by which noises of one and the same row may differ by rounding.
+_SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class RowsPosterior(Posterior):
-    """q(u) of the exact process, which predicts from its rows: without the rounding of (I + H)^-1.
+class PosteriorOfRows(Posterior):
+    """q(u) of the exact process, which knows its rows, and leaves each out without rounding.
 
-    Where noise is a billionth of the function's variance, I + H has the inverse of that as its
-    condition: means were wrong by far more than the noise, and deviations ten times as wide.
+    Where noise is a millionth of the function's variance and less, what one row says is lost in the
+    jitter and in rounding.
 
     Parameters
     ----------
@@ -25,11 +29,58 @@ class RowsPosterior(Posterior):
         The means at x are K(x, Z) times these; 0 but for the rows.
     factors : tuple of ndarray of shape (k, k)
         For each H the Cholesky factor of the covariance of the rows, noise included.
+    noise : tuple of ndarray of shape (k,)
+        For each H the noise variances of the rows; empty in models of before these were kept.
     """
 
     places: np.ndarray
     weights: np.ndarray
     factors: tuple
+    noise: tuple = ()
+
+    def sites_of(self, X):
+        """Return which of its rows each row of X is, (n,); None where one is none of them."""
+        places = places_in(self.prior.Z, X) if self.noise else None
+        if places is None or not np.isin(places, self.places).all():
+            return None
+        return np.searchsorted(self.places, places)
+
+    def left_out(self, X, sites, targets, noise):
+        """Return means (n, t) and variances (n, q) at its rows, each without an observation of it.
+
+        They are those of `without_own`, of which no digits cancel here: given all rows f has the
+        mean y - R a and the variance R - R P R at a row (docs/theory.md, eq. 85).
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        sites : ndarray of int, shape (n,)
+            Which of its rows these are.
+        targets : ndarray of shape (n, t)
+            Observations that are left out.
+        noise : ndarray of shape (n, 1) or (n, t)
+            Variances of their noise.
+        """
+        R, P = np.stack(self.noise, axis=1)[sites], self._precision[sites]
+        is_alone = noise <= (1.0 + _SAME) * R  # no other observation is there
+        error = np.where(is_alone, R * self.weights[self.places[sites]], targets - self.mean(X))
+        gain = noise / (np.where(is_alone, 0.0, noise - R) + R * P * R)
+        return targets - gain * error, gain * np.maximum(R - R * P * R, 0.0)
+
+    @cached_property
+    def _precision(self):
+        """P, the diagonals of the inverse covariances of the rows, (k, q)."""
+        roots = map(triangular_inverse, self.factors)
+        return np.stack([np.einsum("ij,ij->j", root, root) for root in roots], axis=1)
+
+
+@dataclass(frozen=True)
+class RowsPosterior(PosteriorOfRows):
+    """The same, which also predicts from its rows: without the rounding of (I + H)^-1.
+
+    Where noise is a billionth of the function's variance, I + H has the inverse of that as its
+    condition: means were wrong by far more than the noise, and deviations ten times as wide.
+    """
 
     @cached_property
     def v_mean(self):

@@ -165,7 +165,7 @@ class Blocks(AnyBlocks):
 
     def within(self, places):
         """Return the block of each row and its position there, by places as rows were put in."""
-        rank = self.held_at(places)
+        rank = np.argsort(self.order)[places]
         number = np.searchsorted(self.bounds, rank, side="right") - 1
         return number, rank - self.bounds[number]
 

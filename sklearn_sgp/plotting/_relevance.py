@@ -121,7 +121,8 @@ class RelevanceDisplay:
         is that of a column of normally distributed numbers: at a random two of them the function
         has the same mean correlation as at categories of two random inducing inputs, all else
         equal. Opposed categories count as those that have nothing in common. These bars have no
-        units, whatever the scale.
+        units, whatever the scale. The kernel does not see ``block_column`` and ``offset_column``:
+        their bars are zero.
 
         Parameters
         ----------
@@ -188,6 +189,23 @@ def _feature_count(model):
     return model.n_features_in_ if latent is None else np.shape(latent)[1]
 
 
+def _apart(model):
+    """Return the features that the kernel does not see: labels of blocks, and an offset."""
+    return model._format.apart if hasattr(model, "_format") else []
+
+
+def _seen_count(model):
+    """Return the number of features that the kernel sees."""
+    return _feature_count(model) - len(_apart(model))
+
+
+def _of_all(model, values):
+    """Return values of the features that the kernel sees, and 0 for the others."""
+    for k in _apart(model):
+        values = np.insert(values, k, 0.0, axis=-1)
+    return values
+
+
 def _feature_names(model):
     """Return the names of these features, None where they have none."""
     if hasattr(model, "embedding_"):
@@ -200,7 +218,7 @@ def _relevances(model):
 
     What says where values of X are missing is no feature, and parts that see nothing else are none.
     """
-    kernel, n_features = model.kernel_, _feature_count(model)
+    kernel, n_features = model.kernel_, _seen_count(model)
     n_columns = _columns_of_kernel(model)
     parts = length_scales(kernel, n_columns)
     parts = [part for part in parts if part.columns.min() < n_features]
@@ -212,18 +230,20 @@ def _relevances(model):
     relevances = np.zeros((len(parts), n_columns))
     for row, part in zip(relevances, parts, strict=True):
         row[part.columns] = 1.0 / part.values
-    return relevances[:, :n_features], _numbered([part.part for part in parts])
+    names = _numbered([part.part for part in parts])
+    return _of_all(model, relevances[:, :n_features]), names
 
 
 def _columns_of_kernel(model):
-    """Return the number of features, and of columns that say where their values are missing."""
+    """Return the number of columns of the kernel, those that say what is missing included."""
     n_more = len(model._format.columns.incomplete) if hasattr(model, "_format") else 0
-    return _feature_count(model) + n_more
+    return _seen_count(model) + n_more
 
 
 def _of_categories(model):
-    """Return the relevance of each column of categories, 0 for columns of numbers."""
-    n_columns, relevances = _columns_of_kernel(model), np.zeros(_feature_count(model))
+    """Return the relevance of each column of categories, 0 for all others."""
+    n_columns = _columns_of_kernel(model)
+    relevances = np.zeros(_seen_count(model))
     kernel, Z = split_noise(model.kernel_)[0], np.asarray(model.inducing_points_)
     for column, count in category_counts(kernel, n_columns).items():
         if len(Z):
@@ -232,7 +252,7 @@ def _of_categories(model):
         else:
             codes, rows = np.arange(float(count)), np.zeros((1, n_columns))
         relevances[column] = _of_column(kernel, rows, column, codes)
-    return relevances
+    return _of_all(model, relevances)
 
 
 def _of_column(kernel, rows, column, codes):
@@ -261,7 +281,7 @@ def _numbered(names):
 def _spread(model):
     """Return the standard deviations of the inducing inputs, False where there are too few."""
     Z = np.asarray(model.inducing_points_)
-    return Z.std(axis=0) if len(Z) > 1 else False
+    return _of_all(model, Z.std(axis=0)) if len(Z) > 1 else False
 
 
 def _feature_scale(scale, n_features):

@@ -19,15 +19,16 @@ def terms(model, inputs, with_std=False):
     Raises
     ------
     ValueError
-        If targets are warped, so that terms do not add up in units of y.
+        If the mean is no linear function of the latent function, or that of two fits: terms do not
+        add up there.
     """
-    targets = model.targets
-    if not targets.keeps_means or not model.told_mean.is_own:
+    _check_linear(model, "Terms", "take sklearn.inspection.partial_dependence")
+    if not model.told_mean.is_own:
         raise ValueError(
-            "predict_terms needs targets that are at most centred and scaled, so that terms add up "
-            "in units of y. Got warped ones, or a mean of two fits (likelihood='auto'): set "
-            "normalize_y=True and name a likelihood."
+            "predict_terms needs a mean of one fit, whose terms add up. Got that of two, which "
+            "likelihood='auto' may choose: name a likelihood."
         )
+    targets = model.targets
     means, deviations = [], []
     for term in model.predictor.posterior.prior.kernel.terms():
         mean, variance = model.predictor.of_functional(term).moments(inputs, model.n_jobs)
@@ -72,7 +73,7 @@ def slopes(model, inputs, columns, with_std=False):
     ValueError
         If the mean is no linear function of the latent function.
     """
-    _check_linear(model)
+    _check_linear(model, "Slopes", "take differences of predict")
     check_slopes(model.predictor.posterior.prior.kernel)
     columns = _differentiable(model, inputs) if columns is None else columns
     n, t = len(inputs.X), model.targets.n_outputs
@@ -114,11 +115,12 @@ def _means(fitted, inputs, columns, n_jobs):
     return np.stack(parts, axis=2)
 
 
-def _check_linear(model):
+def _check_linear(model, what, cure):
+    """Refuse means in which slopes and terms of the latent function are in no units of y."""
     if model.likelihood.identity_mean and model.targets.keeps_means:
         return
-    what = f"{model.likelihood!r}" if model.targets.keeps_means else "targets that are warped"
+    got = f"{model.likelihood!r}" if model.targets.keeps_means else "targets that are warped"
     raise ValueError(
-        "Slopes need a mean that is linear in the latent function: a likelihood with noise that is "
-        f"added to it, and normalize_y=True or False. Got {what}: take differences of predict."
+        f"{what} need a mean that is linear in the latent function: a likelihood with noise that "
+        f"is added to it, and normalize_y=True or False. Got {got}: {cure}."
     )

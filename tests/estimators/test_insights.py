@@ -167,13 +167,29 @@ def test_columns_without_slopes():
     assert_allclose(slopes[:, 1], expected / 2e-5, rtol=1e-5, atol=1e-7)
 
 
+def test_categories_of_the_kernel_have_no_slopes():
+    """Codes that the kernel alone calls categories have NaN, as those that are told to have."""
+    table = np.column_stack([np.arange(N) % 3, X[:, 0]])
+    kernel = Columns(Categorical(), [0]) * Columns(RBF(0.8), [1])
+    model = SVGPRegressor(kernel, n_inducing=9, **HELD).fit(table, Y)
+    slopes, std = model.predict_gradient(table[:5], return_std=True)
+    assert np.isnan(slopes[:, 0]).all() and np.isnan(std[:, 0]).all()
+    step = np.array([0.0, 1e-5])
+    expected = model.predict(table[:5] + step) - model.predict(table[:5] - step)
+    assert_allclose(slopes[:, 1], expected / 2e-5, rtol=1e-5, atol=1e-7)
+    gradients = model.predict(table[:1], return_mean_grad=True, return_std_grad=True)[1:]
+    assert all(np.isnan(one[0]) and np.isfinite(one[1]) for one in gradients)
+
+
 @pytest.mark.parametrize("option", [{"likelihood": "poisson"}, {"normalize_y": "yeo-johnson"}])
-def test_slopes_of_other_means_are_refused(option):
-    """A mean that is no linear function of the latent one has no slope here, and says so."""
+def test_slopes_and_terms_of_other_means_are_refused(option):
+    """A mean that is no linear function of the latent one has none here, and says so."""
     model = SVGPRegressor(RBF(), n_inducing=5, max_iter=2, random_state=0, **option)
     model.fit(X, np.round(10.0 * np.exp(2.0 * Y)))
     with pytest.raises(ValueError, match="Slopes need a mean that is linear"):
         model.predict_gradient(TEST)
+    with pytest.raises(ValueError, match="Terms need a mean that is linear"):
+        model.predict_terms(TEST)
 
 
 @every
@@ -244,6 +260,21 @@ def test_left_out_rows_are_those_of_the_dense_model(name):
     mean, std = model.leave_one_out(*given)
     assert_allclose(mean, Y - variance * weights, rtol=1e-4, atol=1e-4)
     assert_allclose(std, np.sqrt(variance), rtol=1e-4)
+
+
+@pytest.mark.parametrize("noise", [1e-10, 1e-8])
+def test_left_out_rows_without_noise(noise):
+    """Rows of functions with next to no noise are told with all digits."""
+    rows = np.random.default_rng(0).uniform(size=(60, 2))
+    y = np.sin(5.0 * rows[:, 0]) * np.cos(4.0 * rows[:, 1])
+    kernel = ConstantKernel(1.0, "fixed") * Matern(0.5, "fixed", nu=2.5)
+    given = HELD | {"noise_variance": noise, "noise_variance_bounds": "fixed"}
+    model = SVGPRegressor(kernel, inducing=rows, **given).fit(rows, y)
+    inverse = np.linalg.inv(kernel(rows) + noise * np.eye(60))
+    mean, std = model.leave_one_out(rows, y)
+    deviation = 1.0 / np.sqrt(np.diag(inverse))
+    assert_allclose(std, deviation, rtol=1e-6)
+    assert_allclose((y - mean) / deviation, inverse @ y * deviation, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["few", "pic"])

@@ -36,6 +36,18 @@ def test_released_hyperparameters_do_not_throw_the_bound_down(wave):
         assert epochs[1:].min() > epochs[0]
 
 
+def test_a_row_beyond_whole_batches_is_no_batch():
+    """One row more than batches have changes neither how long nor how well is learned."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (201, 1))
+    y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.standard_normal(201)
+    model = SVGPRegressor(optimizer="adam", n_inducing=12, batch_size=100, random_state=0)
+    model.set_params(learning_rate=0.03)
+    whole, more = (clone(model).fit(X[:n], y[:n]) for n in (200, 201))
+    assert 0.5 < more.n_iter_ / whole.n_iter_ < 2.0
+    assert abs(more.objective_ / 201 - whole.objective_ / 200) < 0.03
+
+
 def test_default_learning_raises_the_objective(wave):
     """Learning ends above the objective of the starting values, and finds the noise."""
     X, y = wave

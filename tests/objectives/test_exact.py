@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dense import assert_gradient, exact_gp, log_normal, make_case
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from sklearn_sgp._linalg import NotPositiveDefiniteError
 from sklearn_sgp.data.distinct import DistinctRows
@@ -20,6 +20,7 @@ from sklearn_sgp.objectives.exact import (
     exact_posterior_of_rows,
     exact_value,
 )
+from sklearn_sgp.predict.inducing import InducingPoints
 
 KERNELS = pytest.mark.parametrize("kernel", ["rbf", "sum", "product", "columns"])
 JITTERS = pytest.mark.parametrize("jitter", [1e-10, 1e-6, 0.1, 0.4, 10.0])
@@ -157,3 +158,29 @@ def test_noise_of_next_to_nothing(rng, n_outputs):
         assert_allclose(variance[:, c], np.diagonal(joint[1][:, :, c]), atol=1e-10)
     again = pickle.loads(pickle.dumps(found.posterior.without_caches()))
     assert_allclose(again.mean(new), mean, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_rows_left_out_of_noise_of_next_to_nothing(rng, n_outputs):
+    """Each observation given all others, of rows that come once and twice, is the dense one's."""
+    kernel = ConstantKernel(10.0) * Matern([2.0, 3.0], nu=2.5)
+    X, places = rng.uniform(-2.0, 2.0, (40, 2)), np.append(np.arange(40), np.arange(6))
+    y = np.sin(X) @ rng.normal(size=(2, n_outputs))
+    y = y[places] + 1e-5 * rng.normal(size=(46, n_outputs))
+    noise = 1e-9 if n_outputs == 1 else np.array([1e-9, 4e-9])
+    compiled = compile_without_noise(kernel, np.zeros(2))[0]
+    prior = Prior.build(compiled.bind(compiled.theta), X, 1e-7, 1e-8)
+    rows = Rows(X[places], y, None, np.zeros(n_outputs), np.ones(n_outputs))
+    found = exact_posterior_of_rows(prior, DistinctRows.within_inputs(X, rows), noise)
+    predictor = InducingPoints(found.posterior, noise)
+    mean, variance = predictor.left_out(rows)
+    for c, s2 in enumerate(np.ravel(noise)):
+        P = np.linalg.inv(kernel(X[places]) + s2 * np.eye(46))
+        of_y = variance[:, c] + s2
+        assert_allclose(of_y, 1.0 / np.diag(P), rtol=1e-3)
+        error = np.linalg.solve(kernel(X[places]) + s2 * np.eye(46), y[:, c]) / np.diag(P)
+        assert_allclose((y - mean)[:, c] / np.sqrt(of_y), error / np.sqrt(of_y), atol=1e-3)
+    some = np.array([2, 30, 43])
+    for own, all_rows in zip(predictor.left_out(rows.select(some)), (mean, variance), strict=True):
+        assert_allclose(own, all_rows[some], rtol=1e-9, atol=1e-15)
+    assert found.posterior.sites_of(X + 1.0) is None

@@ -269,6 +269,32 @@ def test_relevance_of_categories_alone(options):
     assert 0.0 < display.relevances.max() < np.inf
 
 
+@pytest.mark.parametrize("apart", [0, 1, 2])
+@pytest.mark.parametrize("name", ["block_column", "offset_column"])
+def test_relevance_of_columns_that_the_kernel_does_not_see(name, apart):
+    """Labels of blocks and offsets have bars of zero, and the others those of their own column."""
+    rng = np.random.default_rng(0)
+    X = np.insert(rng.uniform(-1.0, 1.0, (40, 2)), apart, np.arange(40) % 4, axis=1)
+    options = {name: apart, "inducing": rng.uniform(-1.0, 1.0, (9, 2)), "optimizer": None}
+    if name == "offset_column":
+        model = SVGPRegressor(likelihood="poisson", **options)
+    else:
+        model = AnytimeSGPRegressor(model="pic", **options)
+    seen = [k for k in range(3) if k != apart]
+    for kernel in (RBF(0.5), RBF([0.5, 2.0]), Columns(RBF(0.5), [0]) + Columns(RBF(2.0), [1])):
+        model.set_params(kernel=kernel, random_state=0).fit(X, np.arange(40) % 3)
+        plain = RelevanceDisplay.from_estimator(model, scale=False).relevances
+        scaled = RelevanceDisplay.from_estimator(model).relevances
+        assert plain.shape == scaled.shape == (len(plain), 3)
+        assert not plain[:, apart].any()
+        expected = [2.0, 2.0] if kernel == RBF(0.5) else [2.0, 0.5]
+        np.testing.assert_allclose(plain.max(axis=0)[seen], expected)
+        spread = model.inducing_points_.std(axis=0)
+        np.testing.assert_allclose(scaled[:, seen], plain[:, seen] * spread)
+    display = RelevanceDisplay.from_estimator(model, scale=[1.0, 1.0, 1.0])
+    np.testing.assert_allclose(display.relevances, plain)
+
+
 def test_relevance_order():
     """The most relevant feature is on top; without sorting the features keep their order."""
     kernel = RBF([2.0, 0.5, 1.0])

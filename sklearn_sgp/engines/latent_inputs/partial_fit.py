@@ -8,6 +8,7 @@ from ...latents.passes import joined_inputs
 from ...latents.row_posteriors import Pace, find_inputs
 from ...optimize import time_shares
 from ...optimize.parameters import ParameterSpace
+from ..minibatches import even_slices
 from .final_posterior import choose_candidates
 from .stochastic import Minibatches, each_own
 
@@ -30,8 +31,8 @@ def add(fitted, problem):
         copy.deepcopy(before.adam),
     )
     parts, first = [], Pace(time_shares.FIRST_PASS * seconds, n)
-    for lo in range(0, n, settings.batch_size):
-        part = table.select(slice(lo, lo + settings.batch_size))
+    for some in even_slices(n, settings.batch_size):
+        part = table.select(some)
         left = first.deadline(len(part)) - time.perf_counter()
         how = {"candidates": before.candidates, "n_jobs": settings.n_jobs, "seconds": left}
         q, _ = find_inputs(state.model(P), part, **how)

@@ -18,6 +18,7 @@ from ...latents.passes import InputPosteriors, latent_sums
 from ...latents.row_posteriors import find_inputs
 from ...optimize import time_shares
 from ...optimize.adam import Adam, adam_step
+from ..minibatches import even_slices, mean_by_rows
 from .final_posterior import (
     choose_candidates,
     optimal_model,
@@ -156,16 +157,17 @@ def learn_from_minibatches(problem, parameters, index, clock):
         return min(clock.left(), trace.clock.left() - reserve) <= 0
 
     while n_epochs < settings.max_iter and not trace.stopped and not late():
-        estimates, order = [], problem.rng.permutation(n)
-        for lo in range(0, n, settings.batch_size):
-            rows = np.sort(order[lo : lo + settings.batch_size])
+        estimates, sizes, order = [], [], problem.rng.permutation(n)
+        for part in even_slices(n, settings.batch_size):
+            rows = np.sort(order[part])
             jumps = n_epochs % _JUMP_EPOCHS == _JUMP_EPOCHS - 1
             estimates.append(_step(state, table, rows, q, known, candidates, jumps))
+            sizes.append(len(rows))
             n_steps += 1
             if late() or n_steps == settings.max_steps:
                 break
         n_epochs += 1
-        value, met = float(np.mean(estimates)), np.flatnonzero(known)
+        value, met = float(mean_by_rows(estimates, sizes)), np.flatnonzero(known)
         followed = met[fixed_index(len(met), _FOLLOWED)]
         trace.follow(table.select(followed), len(followed))
         trace.add(value, partial(with_inputs, state.parameters, q[followed]))

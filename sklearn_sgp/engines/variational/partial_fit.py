@@ -18,6 +18,7 @@ from ...optimize.frequencies import holding_function
 from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
 from ..base import State
+from ..minibatches import even_slices
 from .scalars import RowScalars
 
 # What adding rows takes of the time that adding them and a step in the parameters take.
@@ -165,7 +166,7 @@ def _minibatches(rows, size):
     if len(rows) <= size:
         return [lambda: rows]
     order = random_index(len(rows), len(rows), np.random.RandomState(0))
-    return [partial(rows.select, order[lo : lo + size]) for lo in range(0, len(rows), size)]
+    return [partial(rows.select, order[part]) for part in even_slices(len(rows), size)]
 
 
 def _take_steps(steps, pieces, budget):

@@ -5,6 +5,7 @@ import numpy as np
 from ...optimize.adam import adam_step
 from ...optimize.momentum import stochastic_optimizer
 from ..ascent import Run
+from ..minibatches import even_slices, mean_by_rows
 
 
 def ascend_stochastic(problem, parameters, budget):
@@ -17,10 +18,9 @@ def ascend_stochastic(problem, parameters, budget):
     plateau, n_iter, cut_by = problem.plateau(), 0, None
     problem.trace.begin(f"stochastic steps of {problem.settings.batch_size} rows")
     for epoch in range(problem.settings.max_iter):
-        values, complete = steps.epoch(moves=epoch > 0, budget=budget)
+        value, complete = steps.epoch(moves=epoch > 0, budget=budget)
         n_iter += 1
-        value = np.mean(values) if values else None
-        if values and problem.trace.add(value, lambda now=steps.parameters: now):
+        if value is not None and problem.trace.add(value, lambda now=steps.parameters: now):
             break
         if not complete or plateau.reached(value):
             break
@@ -50,20 +50,23 @@ class StochasticSteps:
 
         Returns
         -------
-        values : list of float
-            Estimates of the bound, one for each step.
+        value : float or None
+            Mean of the estimates of the bound, one for each step; None if there was no step.
         complete : bool
             False if a budget ended it.
         """
-        settings, rows, values = self.problem.settings, self.problem.rows, []
+        settings, rows = self.problem.settings, self.problem.rows
+        values, sizes, complete = [], [], True
         order = self.problem.rng.permutation(len(rows))
-        for lo in range(0, len(rows), settings.batch_size):
+        for part in even_slices(len(rows), settings.batch_size):
             spent = settings.max_steps is not None and self.n_steps >= settings.max_steps
             if spent or budget.left() < 0.0:
-                return values, False
-            batch = rows.select(np.sort(order[lo : lo + settings.batch_size]))
+                complete = False
+                break
+            batch = rows.select(np.sort(order[part]))
             values.append(self.step(batch, moves))
-        return values, True
+            sizes.append(len(batch))
+        return mean_by_rows(values, sizes) if values else None, complete
 
     def step(self, batch, moves):
         """Take one step with some rows; return the estimate of the bound before it."""

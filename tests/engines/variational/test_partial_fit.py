@@ -209,5 +209,7 @@ def test_minibatches_are_random_rows():
     assert_array_equal(np.sort(np.concatenate([part.X[:, 0] for part in parts])), X[:, 0])
     for part in parts:
         assert_allclose(part.X.mean(), X.mean(), rtol=0.1)
+    parts = [select() for select in _minibatches(rows, 3999)]
+    assert [len(part) for part in parts] == [2000] * 2
     (whole,) = _minibatches(rows, 4000)
     assert_array_equal(whole().X, X)
