@@ -114,7 +114,8 @@ class Ordinal(Likelihood):
         def terms(f, rows):
             return _derivatives(low[rows, None] - f, high[rows, None] - f)
 
-        parts = gaussian_expectations(terms, mean[:, 0], variance[:, 0])
+        nearer = np.where(mean[:, 0] < 0.5 * (low + high), low, high)
+        parts = gaussian_expectations(terms, mean[:, 0], variance[:, 0], center=nearer)
         value, slope, curvature, of_low, of_high = parts
         d_theta = (
             self._in_theta(y[:, 0].astype(np.intp), of_low, of_high) if self._learned else None

@@ -1,5 +1,7 @@
 """Classes in an order: cumulative probit with learned thresholds."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,6 +60,17 @@ def test_expected_densities_and_their_derivatives():
     expected = super(Ordinal, likelihood).expected_log_density(y, mean, variance)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_expectations_far_from_zero():
+    """Nodes are dense about the thresholds, wherever these are."""
+    likelihood, z = Ordinal([500.0, 520.0]), np.linspace(-12.0, 12.0, 100_001)
+    density = np.exp(-0.5 * z**2)
+    for y, mean in itertools.product([0.0, 1.0, 2.0], [440.0, 500.0, 530.0]):
+        dense = likelihood.log_density(np.array([[y]]), mean + 30.0 * z[None])[0]
+        parts = np.array([[y]]), np.array([[mean]]), np.array([[900.0]])
+        found = likelihood.expected_log_density(*parts).value
+        assert_allclose(found, dense @ density / density.sum(), rtol=1e-3)
 
 
 def test_thresholds_begin_at_frequencies():
