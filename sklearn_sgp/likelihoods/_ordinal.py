@@ -19,9 +19,9 @@ _FIRST_BOUNDS, _GAP_BOUNDS = (-1e3, 1e3), (np.log(1e-4), np.log(1e3))
 class Ordinal(Likelihood):
     """p(class <= c) = Phi(threshold_c - f): one function, cut into classes by thresholds.
 
-    The order of the classes is that of the sorted labels. Thresholds that are learned
-    tell how wide a class is that has rows, and of which one below and one above have some. Any
-    other is as wide as the geometric mean of these.
+    The order of the classes is that of the sorted labels. Learned thresholds tell the width of a
+    class that has rows, if a class below and one above have some, too. Any other class is as wide
+    as the geometric mean of these.
 
     Parameters
     ----------
