@@ -7,10 +7,12 @@ import numpy as np
 
 from ..data.inputs import Inputs
 from ..data.varying_noise import VaryingNoise
-from .base import Predictor
+from .base import Predictor, share_left
 
 # Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
 _ROWS_AT_A_TIME = 8192
+# Of the largest variance along an axis of the outputs: less is rounding.
+_LEAST_SHARE = 1e-12
 
 
 class Alternatives(NamedTuple):
@@ -34,6 +36,10 @@ class Alternatives(NamedTuple):
         """Return the mean of each row, (m, t)."""
         return np.add.reduceat(values, self._first, axis=0) / self.count[:, None]
 
+    def away(self, values):
+        """Return how far values (k, t) are from the means of their rows."""
+        return values - np.repeat(self.mean(values), self.count, axis=0)
+
     def log_mean(self, log_values):
         """Return the logarithm of the mean of each row, (m, t), from logarithms."""
         total = np.logaddexp.reduceat(log_values, self._first, axis=0)
@@ -55,9 +61,37 @@ class Unforeseen:
     predictor: Predictor
     missing: object
 
-    def __getattr__(self, name):
-        """Ask the predictor for what is not averaged, at the values that are expected."""
-        return getattr(object.__getattribute__(self, "predictor"), name)
+    @property
+    def posterior(self):
+        """q(u)."""
+        return self.predictor.posterior
+
+    @property
+    def has_functions(self):
+        """True if draws of functions have the right distribution."""
+        return self.predictor.has_functions
+
+    def functions(self, n_samples, rng):
+        """Draw functions, which are not averaged; see `Predictor`."""
+        return self.predictor.functions(n_samples, rng)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, averaged as well; see `Predictor`."""
+        return replace(self, predictor=self.predictor.of_functional(kernel))
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left; see `Predictor`.
+
+        What a row lacks leaves the variance of the means, too.
+        """
+        novelty = self.predictor.novelty(inputs, n_jobs).copy()
+        for each in self._alternatives(inputs):
+            share = self.predictor.novelty(each.inputs, n_jobs)[:, None]
+            away = each.away(self.predictor.mean(each.inputs, n_jobs))
+            prior = each.mean(self.posterior.prior_variance(each.inputs.X))
+            share = each.mean(share)[:, 0] + share_left(each.mean(away**2), prior)
+            novelty[each.rows] = np.minimum(share, 1.0)
+        return novelty
 
     def mean(self, inputs, n_jobs=None):
         """Return means; see `Predictor`."""
@@ -72,9 +106,8 @@ class Unforeseen:
         mean, variance = mean.copy(), np.array(np.broadcast_to(variance, mean.shape))
         for each in self._alternatives(inputs):
             means, variances = self.predictor.moments(each.inputs, n_jobs)
-            mean[each.rows] = centre = each.mean(means)
-            away = (means - np.repeat(centre, each.count, axis=0)) ** 2
-            variance[each.rows] = each.mean(variances + away)
+            mean[each.rows] = each.mean(means)
+            variance[each.rows] = each.mean(variances + each.away(means) ** 2)
         return mean, variance
 
     def joint(self, inputs, n_jobs=None):
@@ -96,6 +129,28 @@ class Unforeseen:
         )
         covariance *= factor[:, None] * factor[None]
         covariance[rows, rows] = variance[rows]
+        return mean, covariance
+
+    def across_outputs(self, inputs, n_jobs=None):
+        """Return means and covariances between the outputs of each row; see `MixedOutputs`."""
+        mean, covariance = self.predictor.across_outputs(inputs, n_jobs)
+        for each in self._alternatives(inputs):
+            means, covariances = self.predictor.across_outputs(each.inputs, n_jobs)
+            away = each.away(means)
+            squares = covariances + away[:, :, None] * away[:, None]
+            mean[each.rows] = each.mean(means)
+            flat = each.mean(squares.reshape(len(means), -1))
+            covariance[each.rows] = flat.reshape(-1, *covariance.shape[1:])
+        return mean, covariance
+
+    def full_joint(self, inputs):
+        """Return means and covariances of all rows and outputs; see `MixedOutputs` and `joint`."""
+        _, covariance = self.predictor.full_joint(inputs)
+        mean, own = self.across_outputs(inputs)
+        rows, factor = np.flatnonzero(inputs.unforeseen.any(axis=1)), np.ones(len(mean))
+        factor[rows] = _within(own[rows], covariance[rows, rows])
+        covariance = covariance * np.outer(factor, factor)[:, :, None, None]
+        covariance[rows, rows] = own[rows]
         return mean, covariance
 
     def noise(self, noise_at, inputs):
@@ -134,6 +189,18 @@ class Unforeseen:
             X = np.concatenate([points.reshape(-1, points.shape[2]) for _, points in groups])
             each = part.select(np.repeat(own, count))._replace(X=X, unforeseen=None)
             yield Alternatives(places[lo + own], each, count)
+
+
+def _within(covariance, other):
+    """Return the largest factors up to 1, (n,), whose squares times others are no more than these.
+
+    Both are positive semidefinite, (n, t, t).
+    """
+    variance, axes = np.linalg.eigh(covariance)
+    largest = np.maximum(variance[:, -1:], np.finfo(float).tiny)
+    root = axes / np.sqrt(np.maximum(variance, _LEAST_SHARE * largest))[:, None]
+    ratio = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ other @ root)[:, -1]
+    return 1.0 / np.sqrt(np.maximum(ratio, 1.0))
 
 
 class AveragesUnforeseen:
