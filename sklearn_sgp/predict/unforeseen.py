@@ -12,7 +12,7 @@ from .base import Predictor, share_left
 # Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
 _ROWS_AT_A_TIME = 8192
 # Of the largest variance along an axis of the outputs: less is rounding.
-_LEAST_SHARE = 1e-12
+_LEAST_ALONG_AXES = 1e-12
 
 
 class Alternatives(NamedTuple):
@@ -198,7 +198,7 @@ def _within(covariance, other):
     """
     variance, axes = np.linalg.eigh(covariance)
     largest = np.maximum(variance[:, -1:], np.finfo(float).tiny)
-    root = axes / np.sqrt(np.maximum(variance, _LEAST_SHARE * largest))[:, None]
+    root = axes / np.sqrt(np.maximum(variance, _LEAST_ALONG_AXES * largest))[:, None]
     ratio = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ other @ root)[:, -1]
     return 1.0 / np.sqrt(np.maximum(ratio, 1.0))
 

@@ -196,7 +196,11 @@ def test_a_class_of_weight_zero_says_nothing(model):
 
 @pytest.mark.parametrize(
     "model",
-    [AnytimeSGPClassifier(), SVGPClassifier(n_inducing=40), StreamingSGPClassifier()],
+    [
+        slow(AnytimeSGPClassifier()),
+        SVGPClassifier(n_inducing=10, max_iter=20),
+        slow(StreamingSGPClassifier()),
+    ],
 )
 def test_a_grade_that_comes_late(model):
     """Its thresholds met in the first batch, which had none of it: p was below .05 for ever."""
