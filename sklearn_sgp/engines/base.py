@@ -425,6 +425,16 @@ class Fitted:
         start = self.start.telling_outputs_apart(t)
         return replace(self, start=start, parameters=parameters, predictor=predictor)
 
+    def after_labels(self, y):
+        """Return the same after codes of later labels, which may be the first of their class."""
+        begun = self.start.likelihood
+        if not hasattr(begun, "after_labels") or begun.after_labels(y) is begun:
+            return self
+        now = begun.with_theta(self.parameters.likelihood_theta)
+        start = replace(self.start, likelihood=now.after_labels(y))
+        parameters = self.parameters.with_values(likelihood=now.theta)
+        return replace(self, start=start, parameters=parameters)
+
     def with_noise(self, noise, constant=None):
         """Add noise of the rows, and its constant or another one to the bound."""
         constant = noise.constant if constant is None else constant

@@ -30,7 +30,7 @@ def predict_gradient(self, X, return_std=False):
     -------
     gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_targets, n_features)
         Slopes, in units of y for each unit of the column; NaN in columns of categories and of
-        labels of blocks.
+        labels of blocks, and where a row lacks a value that no training row lacked.
 
     std : ndarray of the same shape
         Deviations of the slopes. Only if ``return_std``.

@@ -365,8 +365,8 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             of these.
 
         include_noise : bool, default=None
-            Whether to draw observations; False draws the latent function. None means the parameter
-            of the estimator.
+            Whether to draw observations; False draws the latent function, as
+            :meth:`sample_functions` does. None means the parameter of the estimator.
 
         Returns
         -------
@@ -400,6 +400,9 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
 
         What the data say is exact, the prior part is approximate: sums of 2,048 random waves, drawn
         anew for every 16 functions, so that their error averages out over many.
+
+        The column that ``offset_column`` names is added to them, as it is where X is predicted. The
+        constant of a likelihood of counts, amounts or shares, ``likelihood_.offset``, is not.
 
         Parameters
         ----------

@@ -153,7 +153,7 @@ def _count_as_one_batch(estimator, n_steps, evidence, before):
 def _add(estimator, engine, inputs, y, weight, clock):
     """Learn from a later batch, or return rows to begin anew with, and a state that saw it."""
     rows, order = _rows_and_order(estimator, inputs, y, weight)
-    before, targets = estimator._fitted, estimator._fitted.targets
+    before, targets = estimator._fitted.after_labels(rows.y), estimator._fitted.targets
     if not mixes_outputs(estimator) and has_gaps(rows):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)

@@ -371,8 +371,9 @@ class SVGPClassifier(SGPClassifier):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
         check_same_parameters(self)
-        rows, fitted = later_rows(self, X, y, sample_weight), self._fitted
+        rows = later_rows(self, X, y, sample_weight)
         if len(rows):  # others are of classes of weight 0
+            self._fitted = fitted = self._fitted.after_labels(rows.y)
             fitted = variational(self).add(fitted, later_problem(self, rows, clock))
             store_batch(self, fitted, fitted.targets.after(rows))
 

@@ -85,6 +85,10 @@ class MixedPosterior:
 
     # ---- Predictions
 
+    def prior_variance(self, X):
+        """Return what the variances of the outputs are before any data, (n, t)."""
+        return self.prior.kernel.diag(X)[:, None] * (self.mixing**2).sum(axis=1)
+
     def latent_mean(self, X):
         """Return the means of the latent functions, shape (n, Q)."""
         block = self.prior.kernel.block(self.prior.Z, X)

@@ -268,6 +268,10 @@ class Posterior:
 
     # ---- Predictions of the latent functions
 
+    def prior_variance(self, X):
+        """Return what the variances are before any data, (n, 1)."""
+        return self.prior.kernel.diag(X)[:, None]
+
     def mean(self, X):
         """Return latent means, shape (n, t); no variance is computed."""
         return product(self.prior.kernel.block(self.prior.Z, X), self.coefficients, trans_a=True)

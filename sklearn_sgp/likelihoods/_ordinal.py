@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtri
 
 from ._base import ExpectedLogDensity, Likelihood
+from ._classes import log_frequencies
 from ._quadrature import gaussian_expectations
 from ._tilted import TiltedMoments
 
@@ -18,7 +19,9 @@ _FIRST_BOUNDS, _GAP_BOUNDS = (-1e3, 1e3), (np.log(1e-4), np.log(1e3))
 class Ordinal(Likelihood):
     """p(class <= c) = Phi(threshold_c - f): one function, cut into classes by thresholds.
 
-    The order of the classes is that of the sorted labels.
+    The order of the classes is that of the sorted labels. Learned thresholds tell the width of a
+    class that has rows, if a class below and one above have some, too. Any other class is as wide
+    as the geometric mean of these.
 
     Parameters
     ----------
@@ -28,6 +31,7 @@ class Ordinal(Likelihood):
     """
 
     _learned = False  # True in instances whose thresholds were learned
+    _absent = ()  # numbers of the classes of which there were no rows
 
     def __init__(self, thresholds: ArrayLike | None = None) -> None:
         self.thresholds = thresholds
@@ -37,10 +41,24 @@ class Ordinal(Likelihood):
         if self.thresholds is not None:
             self._check(len(weight))
             return self
+        is_present = weight > 0.0
+        weight = np.where(is_present, weight, weight.max() * np.exp(log_frequencies(weight)))
         # half a row more of each class keeps them apart; about 0, a function of variance 1 and
         # noise of the same
         share = np.cumsum(weight + 0.5)[:-1] / (weight.sum() + 0.5 * len(weight))
-        return self._with(np.sqrt(2.0) * ndtri(share))
+        begun = self._with(np.sqrt(2.0) * ndtri(share))
+        return begun if is_present.all() else begun._without(np.flatnonzero(~is_present))
+
+    def after_labels(self, y):
+        """Return the likelihood after later rows, (n, 1): classes that had none may have some."""
+        still = np.setdiff1d(self._absent, y)
+        return self if len(still) == len(self._absent) else self._without(still)
+
+    def _without(self, absent):
+        """Return the likelihood with no rows of some classes, by number."""
+        result = copy(self)
+        result._absent = tuple(absent.tolist())
+        return result.with_theta(result.theta)
 
     def beside(self, known, weight):
         """Return the likelihood where known numbers (n,) are added to the function.
@@ -86,10 +104,27 @@ class Ordinal(Likelihood):
         return np.array([_FIRST_BOUNDS, *[_GAP_BOUNDS] * (n - 1)][:n]).reshape(n, 2)
 
     def with_theta(self, theta):
-        """Return the likelihood with other thresholds."""
+        """Return the likelihood with other thresholds.
+
+        Distances of which no rows tell follow the others; with no others they stay.
+        """
         if not len(theta):
             return self
-        return self._with(theta[0] + np.append(0.0, np.cumsum(np.exp(theta[1:]))))
+        log_gaps = theta[1:]
+        if self._absent:
+            told = self._told_by_rows
+            held = log_gaps[told].mean() if told.any() else self.theta[1:]
+            log_gaps = np.where(told, log_gaps, held)
+        return self._with(theta[0] + np.append(0.0, np.cumsum(np.exp(log_gaps))))
+
+    @property
+    def _told_by_rows(self):
+        """Return a mask of the distances, (C - 2,), that rows within, below and above tell of."""
+        is_present = np.ones(len(self._cuts) + 1, dtype=bool)
+        is_present[list(self._absent)] = False
+        below = np.logical_or.accumulate(is_present)[:-2]
+        above = np.logical_or.accumulate(is_present[::-1])[::-1][2:]
+        return is_present[1:-1] & below & above
 
     def n_latent(self, n_outputs):
         """Return 1: all classes have one function."""
@@ -114,7 +149,8 @@ class Ordinal(Likelihood):
         def terms(f, rows):
             return _derivatives(low[rows, None] - f, high[rows, None] - f)
 
-        parts = gaussian_expectations(terms, mean[:, 0], variance[:, 0])
+        nearer = np.where(mean[:, 0] < 0.5 * (low + high), low, high)
+        parts = gaussian_expectations(terms, mean[:, 0], variance[:, 0], center=nearer)
         value, slope, curvature, of_low, of_high = parts
         d_theta = (
             self._in_theta(y[:, 0].astype(np.intp), of_low, of_high) if self._learned else None
@@ -130,7 +166,12 @@ class Ordinal(Likelihood):
         number = np.arange(len(cuts))
         # threshold c has the first one and the distances up to its own
         reaches = (number[None, :] <= place[:, None]) * of_high[:, None] * gaps
-        return reaches + (number[None, :] <= place[:, None] - 1) * of_low[:, None] * gaps
+        slopes = reaches + (number[None, :] <= place[:, None] - 1) * of_low[:, None] * gaps
+        if self._absent:
+            of_gaps, told = slopes[:, 1:], self._told_by_rows
+            of_gaps[:, told] += of_gaps[:, ~told].sum(axis=1, keepdims=True) / max(told.sum(), 1)
+            of_gaps[:, ~told] = 0.0
+        return slopes
 
     def tilted_moments(self, y, mean, variance, power):
         """Return the moments, in closed form where the power is 1."""

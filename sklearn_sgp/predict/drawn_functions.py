@@ -16,7 +16,7 @@ _DTYPE = [np.float64, np.float32]
 class FunctionsInUnits:
     """Functions that were drawn, with values in units of y, computed in chunks of rows.
 
-    ``form`` is that of the columns of X.
+    ``form`` is that of the columns of X, of which one may be added to the values.
     """
 
     def __init__(self, functions, targets, n_jobs, form):
@@ -28,5 +28,9 @@ class FunctionsInUnits:
         n_features -= len(self.form.missing.columns)
         if np.ndim(X) == 2 and np.shape(X)[1] != n_features:
             raise ValueError(f"X must have {n_features} features, as in fit. Got {np.shape(X)[1]}.")
-        X = self.form.read(self.form.split(X)[0], partial(check_array, dtype=_DTYPE))
-        return self.targets.samples_in_units(in_chunks(self.functions, X, self.n_jobs))
+        parts = self.form.split(X)
+        X = self.form.read(parts.X, partial(check_array, dtype=_DTYPE))
+        values = in_chunks(self.functions, X, self.n_jobs)
+        if parts.offset is not None:
+            values = values + parts.offset[:, None, None]
+        return self.targets.samples_in_units(values)

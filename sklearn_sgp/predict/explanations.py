@@ -98,9 +98,16 @@ def _differentiable(model, inputs):
 
 
 def _moments(predictor, inputs, n_jobs, column):
-    """Return the means and variances of the slope in a column, scaled."""
+    """Return the means and variances of the slope in a column, scaled.
+
+    NaN where the column lacks a value that no training row lacked.
+    """
     kernel = SlopeKernel(predictor.posterior.prior.kernel, column)
-    return predictor.of_functional(kernel).moments(inputs, n_jobs)
+    moments = predictor.of_functional(kernel).moments(inputs, n_jobs)
+    if inputs.unforeseen is None:
+        return moments
+    lacks = inputs.unforeseen[:, [column]]
+    return tuple(np.where(lacks, np.nan, each) for each in moments)
 
 
 def _means(fitted, inputs, columns, n_jobs):

@@ -57,10 +57,7 @@ class InducingPoints:
         """Return the share of the prior variance that is left; see `Predictor`."""
         exact = ExactConditional(self.posterior)  # that of SoR has no variance far from u
         variance = in_chunks(exact.mean_variance, inputs.X, n_jobs)[1]
-        return share_left(variance, self._prior_variance(inputs.X))
-
-    def _prior_variance(self, X):
-        return self.posterior.prior.kernel.diag(X)[:, None]
+        return share_left(variance, self.posterior.prior_variance(inputs.X))
 
     @property
     def has_functions(self):

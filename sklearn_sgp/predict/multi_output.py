@@ -18,10 +18,6 @@ class MixedOutputs(InducingPoints):
         """Draw functions; see `Predictor`."""
         return draw_mixed_functions(self.posterior, n_samples, rng)
 
-    def _prior_variance(self, X):
-        weights = (self.posterior.mixing**2).sum(axis=1)
-        return self.posterior.prior.kernel.diag(X)[:, None] * weights
-
     def across_outputs(self, inputs, n_jobs):
         """Return means (n, t) and covariances between the outputs of each row, (n, t, t)."""
         return in_chunks(self.posterior.moments, inputs.X, n_jobs)

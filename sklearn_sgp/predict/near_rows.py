@@ -183,7 +183,7 @@ class NearRows:
 
     def novelty(self, inputs, n_jobs=None):
         """Return the share of the prior variance that is left; see `Predictor`."""
-        prior = self.posterior.prior.kernel.diag(inputs.X)[:, None]
+        prior = self.posterior.prior_variance(inputs.X)
         return share_left(self.moments(inputs, n_jobs)[1], prior)
 
     def of_functional(self, kernel):

@@ -8,7 +8,7 @@ import numpy as np
 from .._parallel import in_chunks
 from ..data.inputs import Inputs
 from ..data.varying_noise import VaryingNoise
-from .base import Predictor
+from .base import Predictor, share_left
 
 # Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
 _ROWS_AT_A_TIME = 8192
@@ -37,6 +37,10 @@ class Alternatives(NamedTuple):
         """Return the mean of each row, (m, ...)."""
         total = np.add.reduceat(values, self._first, axis=0)
         return total / self.count.reshape(-1, *[1] * (values.ndim - 1))
+
+    def away(self, values):
+        """Return how far values (k, t) are from the means of their rows."""
+        return values - np.repeat(self.mean(values), self.count, axis=0)
 
     def log_mean(self, log_values):
         """Return the logarithm of the mean of each row, (m, t), from logarithms."""
@@ -72,9 +76,37 @@ class Unforeseen:
     predictor: Predictor
     missing: object
 
-    def __getattr__(self, name):
-        """Ask the predictor for what is not averaged, at the values that are expected."""
-        return getattr(object.__getattribute__(self, "predictor"), name)
+    @property
+    def posterior(self):
+        """q(u)."""
+        return self.predictor.posterior
+
+    @property
+    def has_functions(self):
+        """True if draws of functions have the right distribution."""
+        return self.predictor.has_functions
+
+    def functions(self, n_samples, rng):
+        """Draw functions, which are not averaged; see `Predictor`."""
+        return self.predictor.functions(n_samples, rng)
+
+    def of_functional(self, kernel):
+        """Return the predictor of a functional, averaged as well; see `Predictor`."""
+        return replace(self, predictor=self.predictor.of_functional(kernel))
+
+    def novelty(self, inputs, n_jobs=None):
+        """Return the share of the prior variance that is left; see `Predictor`.
+
+        What a row lacks leaves the variance of the means, too.
+        """
+        novelty = self.predictor.novelty(inputs, n_jobs).copy()
+        for each in self._alternatives(inputs):
+            share = self.predictor.novelty(each.inputs, n_jobs)[:, None]
+            away = each.away(self.predictor.mean(each.inputs, n_jobs))
+            prior = each.mean(self.posterior.prior_variance(each.inputs.X))
+            share = each.mean(share)[:, 0] + share_left(each.mean(away**2), prior)
+            novelty[each.rows] = np.minimum(share, 1.0)
+        return novelty
 
     def mean(self, inputs, n_jobs=None):
         """Return means; see `Predictor`."""
@@ -89,9 +121,8 @@ class Unforeseen:
         mean, variance = mean.copy(), np.array(np.broadcast_to(variance, mean.shape))
         for each in self._alternatives(inputs):
             means, variances = self.predictor.moments(each.inputs, n_jobs)
-            mean[each.rows] = centre = each.mean(means)
-            away = (means - np.repeat(centre, each.count, axis=0)) ** 2
-            variance[each.rows] = each.mean(variances + away)
+            mean[each.rows] = each.mean(means)
+            variance[each.rows] = each.mean(variances + each.away(means) ** 2)
         return mean, variance
 
     def joint(self, inputs, n_jobs=None):
@@ -120,8 +151,8 @@ class Unforeseen:
         mean, covariance = (part.copy() for part in self.predictor.across_outputs(inputs, n_jobs))
         for each in self._alternatives(inputs):
             means, covariances = self.predictor.across_outputs(each.inputs, n_jobs)
-            mean[each.rows] = centre = each.mean(means)
-            away = means - np.repeat(centre, each.count, axis=0)
+            away = each.away(means)
+            mean[each.rows] = each.mean(means)
             covariance[each.rows] = each.mean(covariances + away[:, :, None] * away[:, None])
         return mean, covariance
 

@@ -192,3 +192,24 @@ def test_a_class_of_weight_zero_says_nothing(model):
     model.partial_fit(X[y == "ash"], y[y == "ash"])
     assert_array_equal(model.predict_proba(X), before)
     assert model.n_samples_seen_ == seen
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        slow(AnytimeSGPClassifier()),
+        SVGPClassifier(n_inducing=10, max_iter=20),
+        slow(StreamingSGPClassifier()),
+    ],
+)
+def test_a_grade_that_comes_late(model):
+    """Its thresholds met in the first batch, which had none of it: p was below .05 for ever."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (900, 1))
+    y = np.searchsorted([-1.0, 0.2, 1.5], 2.0 * np.sin(X[:, 0]) + 0.3 * rng.standard_normal(900))
+    first, later = np.flatnonzero(y[:300] != 2), np.arange(300, 900)
+    model = clone(model).set_params(likelihood="ordinal", random_state=0)
+    for part in (first, later):
+        model.partial_fit(X[part], y[part], classes=range(4))
+    assert model.predict_proba(X)[:, 2].max() > 0.8
+    assert model.score(X, y) > 0.8

@@ -1,6 +1,7 @@
 """A column of X that is added to the function: the logarithm of an exposure."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -241,3 +242,16 @@ def test_what_is_no_real_number_is_refused(column):
     model = SVGPRegressor(likelihood="poisson", offset_column="added", n_inducing=5)
     with pytest.raises(ValueError, match="must name a column of finite numbers"):
         model.fit(X, np.ones(20))
+
+
+@pytest.mark.parametrize("where", ["variational", "stream"])
+def test_functions_that_are_drawn_have_it(where):
+    """As draws of the function by rows: functions that can be evaluated anywhere lost it."""
+    X, y, _ = counts(60)
+    unit = X * [0.0, 1.0]
+    model = model_of(where, kernel=KERNEL, inducing=X[::6, 1:], optimizer=None).fit(X, y)
+    functions = model.sample_functions(3, random_state=0)
+    by_rows = partial(model.sample_y, n_samples=3, random_state=0, include_noise=False)
+    for draw in (functions, by_rows, partial(by_rows, method="pathwise")):
+        added = np.repeat(X[:, :1], 3, axis=1)
+        assert_allclose(draw(X) - draw(unit), added, rtol=1e-9, atol=1e-9)

@@ -116,6 +116,21 @@ def test_gradients_belong_to_the_step_that_is_made(shared):
         assert_allclose(gradient[name], found, rtol=1e-4, atol=1e-3)
 
 
+def test_outputs_of_one_pattern_whose_matrices_differ():
+    """Complete rows after some with gaps: the bound and its gradient are those of each output."""
+    table = small_table(False)
+    parameters = small_parameters(table, shared=True)
+    given = exact(small_table(True), parameters)
+    assert len(given.H) == 4
+    apart = parameters.with_values(log_noise=np.full(4, parameters.log_noise))
+    value, found = latent_bound(parameters, table, 1e-6, given=given)
+    wanted, of_each = latent_bound(apart, table, 1e-6, given=given)
+    assert_allclose(value, wanted, rtol=1e-10)
+    assert_allclose(found["log_noise"], of_each["log_noise"].sum(), rtol=1e-8)
+    for name in ("theta", "Z", "mean", "log_variance"):
+        assert_allclose(found[name], of_each[name], rtol=1e-8, atol=1e-8)
+
+
 def test_a_shared_matrix_becomes_one_for_each_output():
     """Where a later batch misses entries, every output gets the matrix that all shared."""
     table = small_table(False)

@@ -1,5 +1,7 @@
 """Classes in an order: cumulative probit with learned thresholds."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,8 +12,8 @@ from sklearn_sgp.likelihoods import Ordinal, Probit
 CUTS = np.array([-1.0, 0.2, 1.5])
 
 
-def learned():
-    return Ordinal(CUTS)._with(CUTS)
+def learned(absent=()):
+    return Ordinal(CUTS)._with(CUTS)._without(np.array(absent))
 
 
 def test_probabilities_are_between_thresholds():
@@ -49,15 +51,50 @@ def test_tilted_moments_are_those_of_quadrature(power, far):
         assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
-def test_expected_densities_and_their_derivatives():
+@pytest.mark.parametrize("absent", [(), (2,), (0,), (0, 3)])
+def test_expected_densities_and_their_derivatives(absent):
     """They are those of quadrature, in thresholds, too."""
-    rng, likelihood = np.random.default_rng(0), learned()
+    rng, likelihood = np.random.default_rng(0), learned(absent)
     y = np.resize(np.arange(4.0), (12, 1))
     mean, variance = rng.normal(size=(12, 1)), rng.uniform(0.05, 4.0, (12, 1))
     found = likelihood.expected_log_density(y, mean, variance)
     expected = super(Ordinal, likelihood).expected_log_density(y, mean, variance)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_expectations_far_from_zero():
+    """Nodes are dense about the thresholds, wherever these are."""
+    likelihood, z = Ordinal([500.0, 520.0]), np.linspace(-12.0, 12.0, 100_001)
+    density = np.exp(-0.5 * z**2)
+    for y, mean in itertools.product([0.0, 1.0, 2.0], [440.0, 500.0, 530.0]):
+        dense = likelihood.log_density(np.array([[y]]), mean + 30.0 * z[None])[0]
+        parts = np.array([[y]]), np.array([[mean]]), np.array([[900.0]])
+        found = likelihood.expected_log_density(*parts).value
+        assert_allclose(found, dense @ density / density.sum(), rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("absent", "widths"),
+    [((), [2.0, 3.0]), ((2,), [2.0, 2.0]), ((0,), [3.0, 3.0]), ((0, 3), [1.2, 1.3])],
+)
+def test_widths_of_classes_without_rows(absent, widths):
+    """They are those of the others; where no rows tell of any they stay."""
+    likelihood = learned(absent)
+    found = likelihood.with_theta(np.array([-1.0, np.log(2.0), np.log(3.0)]))
+    assert_allclose(np.diff(found.thresholds), widths, rtol=1e-12)
+    assert_allclose(found.with_theta(found.theta).thresholds, found.thresholds, rtol=1e-12)
+    later = found.after_labels(np.array([[0.0], [3.0], [2.0]]))
+    theta = np.array([0.0, -1.0, 1.0])
+    assert_allclose(later.with_theta(theta).theta, theta, rtol=1e-12, atol=1e-12)
+    assert found.after_labels(np.array([[1.0]])) is found
+
+
+def test_a_class_without_rows_begins_as_the_others():
+    """It had half a row, and its thresholds had no reason to stay apart."""
+    begun = Ordinal().for_classes(np.array([10.0, 10.0, 0.0, 10.0]))
+    others = Ordinal().for_classes(np.full(4, 10.0))
+    assert_allclose(begun.thresholds, others.thresholds, rtol=1e-12)
 
 
 def test_thresholds_begin_at_frequencies():

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF
+from scipy import stats
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.kernels import Columns
 from sklearn_sgp.predict import unforeseen
 from sklearn_sgp.predict.observations import CombinedMean
 
@@ -133,3 +135,61 @@ def test_covariances_between_outputs_are_those_of_a_mixture():
         -0.5 * np.linalg.slogdet(2.0 * np.pi * (covariance[k, k] + noise))[1] for k in range(9)
     ]
     assert_allclose(density, expected, rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def additive():
+    """A model of a sum of two terms, each of a column."""
+    kernel = Columns(ConstantKernel() * RBF(), [0]) + Columns(ConstantKernel() * RBF(), [1])
+    model = SVGPRegressor(kernel, n_inducing=25, max_iter=20, random_state=0)
+    return model.fit(X, np.sin(2.0 * X[:, 0]) + X[:, 1] ** 2)
+
+
+def test_terms_are_averaged(additive):
+    """Terms and the centre add up to the mean: terms were those at the values expected."""
+    terms, std = additive.predict_terms(ROWS, return_std=True)
+    assert_allclose(terms.sum(axis=1) + additive.y_mean_, additive.predict(ROWS), rtol=1e-6)
+    each = each_of(additive, ROWS)
+    mean, own = additive.predict_terms(each.reshape(-1, 2), return_std=True)
+    variance = (own**2).reshape(each.shape).mean(axis=1) + mean.reshape(each.shape).var(axis=1)
+    assert_allclose(std**2, variance, rtol=1e-8)
+
+
+def test_slopes_are_averaged(additive):
+    """Those in columns that are known; there is none where the value is missing."""
+    each = each_of(additive, ROWS)
+    at_each = additive.predict_gradient(each.reshape(-1, 2)).reshape(each.shape)
+    slopes, std = additive.predict_gradient(ROWS, return_std=True)
+    assert_allclose(slopes[:, 0], at_each[..., 0].mean(axis=1), rtol=1e-8, atol=1e-10)
+    assert np.isnan(slopes[:, 1]).all() and np.isnan(std[:, 1]).all()
+    assert np.isfinite(std[:, 0]).all()
+    assert np.isfinite(additive.predict_gradient(np.vstack([ROWS, X[:5]]))[-5:]).all()
+
+
+def test_what_is_missing_is_not_known(additive):
+    """Novelty has the variance of the means besides that of the function: it was that of a row."""
+    each, fitted = each_of(additive, ROWS), additive._fitted
+    points = each.reshape(-1, 2)
+    prior = fitted.posterior.prior_variance(points).reshape(each.shape[:2]).mean(axis=1)
+    means = additive.predict(points).reshape(each.shape[:2]) / fitted.targets.scale
+    novelty = additive.novelty(points).reshape(each.shape[:2]).mean(axis=1)
+    expected = np.minimum(novelty + means.var(axis=1) / prior, 1.0)
+    assert_allclose(additive.novelty(ROWS), expected, rtol=1e-8)
+    assert additive.novelty(ROWS).min() > 10.0 * additive.novelty(X[:80]).max()
+
+
+def test_outputs_that_depend_on_one_another_are_averaged_together():
+    """Covariances between outputs have the variances of single rows; densities have them."""
+    targets = np.column_stack([np.sin(X[:, 0]) + X[:, 1], X[:, 1] - X[:, 0]])
+    targets += 0.1 * np.random.default_rng(1).standard_normal(targets.shape)
+    model = SVGPRegressor(n_latent=2, n_inducing=15, max_iter=15, random_state=0).fit(X, targets)
+    rows = np.concatenate([ROWS[:10], X[:10]])
+    mean, std = model.predict(rows, return_std=True)
+    found, covariance = model.predict(rows, return_cov=True)
+    assert_allclose(found, mean, rtol=1e-9, atol=1e-9)
+    own = covariance[np.arange(20), np.arange(20)]
+    assert_allclose(np.diagonal(own, axis1=1, axis2=2), std**2, rtol=1e-7)
+    assert np.linalg.eigvalsh(covariance.transpose(0, 2, 1, 3).reshape(40, 40)).min() > -1e-9
+    parts = zip(mean[:10], own[:10], targets[:10], strict=True)
+    log_p = [stats.multivariate_normal(m, c).logpdf(y) for m, c, y in parts]
+    assert_allclose(model.log_density(rows[:10], targets[:10]), log_p, rtol=1e-7)
