@@ -71,7 +71,7 @@ class _OwnMoments:
         parts = [self.of_places, *([compute(rows.select(rest), rest)] if len(rest) else [])]
         return tuple(np.concatenate(part)[order] for part in zip(*parts, strict=True))
 
-    def at(self, rows, places, compute):
+    def at(self, rows, compute, places):
         """Return the moments at some of the rows, which may be some of those before."""
         if self.moments is None:
             if self.places is None or position_of(places, self.places).min(initial=0) < 0:
@@ -202,13 +202,9 @@ class NearRows:
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, by their own cells: each is among its near rows."""
-
-        def compute(rows, places):
-            return self.of_one_cell(rows, self.own_cells(rows, places), n_jobs)
-
-        if places is None:
-            return self.own.of(rows, compute)
-        return self.own.at(rows, places, compute)
+        known = self.own.of if places is None else partial(self.own.at, places=places)
+        moments = partial(self.of_one_cell, n_jobs=n_jobs)
+        return known(rows, lambda rows, at: moments(rows, self.own_cells(rows, at)))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
