@@ -264,7 +264,7 @@ def _engine(estimator):
         inducing = StreamInducing(estimator.inducing, estimator.n_inducing, estimator.min_inducing)
     return Stream(
         inducing=inducing,
-        alpha_divergence=estimator._alpha,
+        alpha_divergence=estimator._power(),
         forget_factor=1.0,  # of a first batch; `watched` has that of later ones
         trust_region=float(estimator.trust_region),
         keeps_scales=_is_free(estimator),

@@ -313,7 +313,10 @@ class StreamingSGPClassifier(SGPClassifier):
 
     _parameter_constraints = CLASSIFIER_CONSTRAINTS | STREAM_CONSTRAINTS
     _fixed_after_fit = streaming.FIXED_IN_STREAMS
-    _alpha = 0.0
+
+    def _power(self):
+        """Return alpha of the variational bound."""
+        return 0.0
 
     def __init__(
         self,

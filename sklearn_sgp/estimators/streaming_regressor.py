@@ -575,6 +575,6 @@ class StreamingSGPRegressor(SGPRegressor):
         """Return when the stream begins anew: with twice as many rows, whatever they are."""
         return NOT_BEGUN
 
-    @property
-    def _alpha(self):
+    def _power(self):
+        """Return alpha of the power by which factors enter."""
         return float(self.alpha_divergence)

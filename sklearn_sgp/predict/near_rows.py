@@ -203,8 +203,9 @@ class NearRows:
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, by their own cells: each is among its near rows."""
         known = self.own.of if places is None else partial(self.own.at, places=places)
-        moments = partial(self.of_one_cell, n_jobs=n_jobs)
-        return known(rows, lambda rows, at: moments(rows, self.own_cells(rows, at)))
+        return known(
+            rows, lambda rows, at: self.of_one_cell(rows, self.own_cells(rows, at), n_jobs)
+        )
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
