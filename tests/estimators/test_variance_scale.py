@@ -83,7 +83,7 @@ def test_rows_that_their_cell_does_not_know_are_left_as_they_are():
     places = predictor.drawn(len(X), 200, np.random.RandomState(0))
     rows = rows_of(fitted, X, y).select(places)
     _, variance = predictor.left_out(rows, places)
-    _, given = predictor.training_moments(rows)
+    _, given = predictor.training_moments(rows, places)
     near = [len(predictor.blocks.near([cell])[0]) for cell in predictor.number(rows)]
     assert (variance >= given - 1e-12).all()
     assert max(near) < len(X)
