@@ -307,6 +307,8 @@ def are_near(blocks, places, cells):
     cells : ndarray of int, shape (n,)
         A cell for each row, -1 for none.
     """
+    if not blocks.keeps_rows:  # each has the rows that labels or inputs put into it
+        return cells >= 0
     held = blocks.held_at(places)
     near, order = np.zeros(len(cells), dtype=bool), np.argsort(cells, kind="stable")
     numbers, first = np.unique(cells[order], return_index=True)

@@ -355,6 +355,10 @@ class NearestCells(Partition):
         """
         return self._in_parts(X, lambda points: [nearest(points, self.centres)], [np.intp])[0]
 
+    def cells_of(self, blocks, rows, places):
+        """Return the nearest cells of training rows, around whose centres near rows are."""
+        return self.number(rows)
+
     def weights(self, X, column=None):
         """Return the cells that count for each row, with the slopes of weights in a column."""
         direction = None

@@ -40,6 +40,13 @@ class Partition:
         """Return the number of the block of each row, -1 for none."""
         return self.assign(inputs.X)
 
+    def cells_of(self, blocks, rows, places):
+        """Return the cells that training rows at some places were put into.
+
+        Inputs need not say: runs of rows, or random ones, lie among those of other blocks.
+        """
+        return blocks.cells_at(places) if blocks.keeps_rows else self.number(rows)
+
     def joined_by(self, rows, n_blocks):
         """Return the partition and the blocks of later rows, where there are so many blocks."""
         return self, self.number(rows)

@@ -197,7 +197,8 @@ class OfBlocks(OfMixture):
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows; see `Predictor`."""
         places = np.arange(len(rows)) if places is None else places
-        return self.near.of_one_cell(rows, self.near.own_cells(rows, places), n_jobs)
+        cells = self.near.partition.cells_of(self.near.blocks, rows, places)
+        return self.near.of_one_cell(rows, cells, n_jobs)
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without what rows say in their blocks, and alone."""

@@ -71,7 +71,7 @@ class _OwnMoments:
         parts = [self.of_places, *([compute(rows.select(rest), rest)] if len(rest) else [])]
         return tuple(np.concatenate(part)[order] for part in zip(*parts, strict=True))
 
-    def at(self, rows, compute, places):
+    def at(self, places, rows, compute):
         """Return the moments at some of the rows, which may be some of those before."""
         if self.moments is None:
             if self.places is None or position_of(places, self.places).min(initial=0) < 0:
@@ -165,16 +165,6 @@ class NearRows:
         weights, conditional = self.weights(inputs), self.conditional(n_jobs)
         return weights.moments(*conditional.mean_variance(weights.inputs(inputs.X), weights.cell))
 
-    def own_cells(self, rows, places):
-        """Return the number of the cell that each training row is in, (n,).
-
-        Inputs need not say: runs of rows, or random ones, lie among those of other blocks. Of VIF
-        the nearest centre counts, around which near rows are looked for.
-        """
-        if isinstance(self.partition, NearestCells) or not self.blocks.keeps_rows:
-            return self.number(rows)
-        return self.blocks.cells_at(places)
-
     def of_one_cell(self, rows, number, n_jobs=None):
         """Return moments at rows by the cells of these numbers alone."""
         if self.blocks.is_conditioned:
@@ -202,16 +192,16 @@ class NearRows:
 
     def training_moments(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows, by their own cells: each is among its near rows."""
-        known = self.own.of if places is None else partial(self.own.at, places=places)
-        return known(
-            rows, lambda rows, at: self.of_one_cell(rows, self.own_cells(rows, at), n_jobs)
-        )
+        told = self.own.of if places is None else partial(self.own.at, places)
+        cells_of = partial(self.partition.cells_of, self.blocks)
+        return told(rows, lambda rows, at: self.of_one_cell(rows, cells_of(rows, at), n_jobs))
 
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
         mean, variance = self.training_moments(rows, places, n_jobs)
         places = np.arange(len(rows)) if places is None else places
-        known = are_near(self.blocks, places, self.own_cells(rows, places))[:, None]
+        cells = self.partition.cells_of(self.blocks, rows, places)
+        known = are_near(self.blocks, places, cells)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
         return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))
@@ -221,8 +211,8 @@ class NearRows:
         if not self.has_functions:
             return self.blocks.drawn(size, rng)
         rows = self.blocks.rows
-        every = self.blocks.places_of(np.arange(len(rows)))
-        order, first = self.own.in_cells(lambda: self.own_cells(rows, every))
+        of_rows = self.blocks, rows, self.blocks.places_of(np.arange(len(rows)))
+        order, first = self.own.in_cells(lambda: self.partition.cells_of(*of_rows))
         chosen = rng.permutation(len(first) - 1)
         count = np.searchsorted(np.cumsum(np.diff(first)[chosen]), size) + 1
         held = np.concatenate([order[first[k] : first[k + 1]] for k in chosen[:count]])

@@ -12,8 +12,8 @@ from .base import Predictor, share_left
 
 # Rows whose alternatives are held at a time: those of 20 columns take 10 MB.
 _ROWS_AT_A_TIME = 8192
-# Least variance along an axis of outputs, beside the largest: what is less is rounding.
-_LEAST_ALONG_AXES = 1e-10
+# Along an axis of outputs, beside the largest variance: what is less is rounding.
+_NO_VARIANCE = 1e-10
 
 
 class Alternatives(NamedTuple):
@@ -221,7 +221,7 @@ def _share_within(part, whole):
     Both are (t, t), of the same rank.
     """
     variance, axes = np.linalg.eigh(part)
-    counts = variance > _LEAST_ALONG_AXES * variance[-1]
+    counts = variance > _NO_VARIANCE * variance[-1]
     if not counts.any():
         return 1.0
     root = axes[:, counts] / np.sqrt(variance[counts])

@@ -201,3 +201,14 @@ def test_models_of_files_are_saved(rng, tmp_path):
         file["X"], file["y"] = X[:400], y[:400]
     with pytest.raises(ValueError, match=r"that it had in fit. Got \(400, "):
         again.predict(X[:300])
+
+
+def test_rows_are_left_out_of_blocks_that_are_elsewhere(rng):
+    """Rows that are given again are those of their labels, wherever these are."""
+    X, y = table(rng, 600)
+    X = X.assign(block=np.arange(600) // 100).to_numpy()
+    there, here = (
+        fitted(*rows, block_column=2, inducing=X[::100, :2])
+        for rows in ((chunked(X, (200, -1)), chunked(y, 200)), (X, y))
+    )
+    assert_allclose(there.leave_one_out(X, y), here.leave_one_out(X, y), rtol=1e-8, atol=1e-10)
