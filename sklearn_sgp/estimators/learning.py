@@ -20,7 +20,7 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .asking import answered
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
-from .few_labels import WeighFrequencies
+from .label_frequencies import WeighFrequencies
 from .observed_steps import MoveMeans
 from .settings import fingerprints, later_problem
 from .steps import HoldKernelOfOneClass, Learn

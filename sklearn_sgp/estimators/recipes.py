@@ -51,7 +51,7 @@ from ..optimize import time_shares
 from .block_plan import by_regressions, uses_near_rows
 from .choose_engine import ChooseEngine, in_blocks, of_first_rows, variational
 from .class_steps import SitesIfBetter, as_regressions, calibrate_sites
-from .few_labels import FEW_OF_NEAR_ROWS, WeighFrequencies
+from .label_frequencies import FEW_OF_NEAR_ROWS, WeighFrequencies
 from .mean_steps import BeginPlain, PlainFirst, VouchForMean, keep_kernel, learn_in_silence
 from .mixed_outputs import mixes_outputs
 from .noise_steps import AlternateNoise, LearnBeforeSites, scale_variances, tell_doubt

@@ -11,8 +11,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, StreamingSGPClassifier, SVGPClassifier
-from sklearn_sgp.estimators import few_labels
-from sklearn_sgp.estimators.few_labels import best_share
+from sklearn_sgp.estimators import label_frequencies
+from sklearn_sgp.estimators.label_frequencies import best_share
 from sklearn_sgp.optimize.progress import Clock
 
 EVERY = pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_a_fit_outlives_ctrl_c_amid_those_of_some_rows(estimator, clusters, monk
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(few_labels, "_is_learned_by_default", lambda fit: False)
+    monkeypatch.setattr(label_frequencies, "_is_learned_by_default", lambda fit: False)
     plain = estimator(random_state=0).fit(*clusters)
     monkeypatch.undo()
-    monkeypatch.setattr(few_labels, "_predicted", interrupted)
+    monkeypatch.setattr(label_frequencies, "_predicted", interrupted)
     model = estimator(random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*clusters)
@@ -198,7 +198,7 @@ def test_batches_go_on_after_ctrl_c(estimator, clusters, monkeypatch):
 
     model = estimator(random_state=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(few_labels, "_predicted", interrupted)
+        patch.setattr(label_frequencies, "_predicted", interrupted)
         model.fit(*clusters)
     assert model.partial_fit(*clusters).n_samples_seen_ == 28
 
@@ -236,7 +236,7 @@ def test_callbacks_see_fits_of_some_rows(estimator, ends, clusters, monkeypatch,
     assert_array_equal(model.objectives_, plain.objectives_)
     if not ends:
         assert_array_equal(model.predict_proba(clusters[0]), plain.predict_proba(clusters[0]))
-    monkeypatch.setattr(few_labels, "_is_learned_by_default", lambda fit: False)
+    monkeypatch.setattr(label_frequencies, "_is_learned_by_default", lambda fit: False)
     plain = estimator(random_state=0).fit(*clusters)
     assert_allclose(watch.proba, plain.predict_proba(clusters[0]), atol=0.02)
 
@@ -247,7 +247,7 @@ def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(few_labels, "_predicted", interrupted)
+    monkeypatch.setattr(label_frequencies, "_predicted", interrupted)
     model = StreamingSGPClassifier(random_state=0, init_size=12, batch_size=12)
     with pytest.raises(KeyboardInterrupt):
         model.fit(rng.normal(size=(36, 2)), np.arange(36) % 2)
@@ -258,13 +258,13 @@ def test_a_stream_is_as_before_ctrl_c_amid_those_of_some_rows(rng, monkeypatch):
 @pytest.mark.parametrize(("left", "asked"), [(4.9, 0), (5.1, 5)])
 def test_labels_are_left_out_in_time_alone(left, asked, monkeypatch, rng):
     """Five fits of most rows are begun where so many times the time of the first one is left."""
-    parts, predicted = [], few_labels._predicted
+    parts, predicted = [], label_frequencies._predicted
 
     def counted(*arguments):
         parts.append(arguments)
         return predicted(*arguments)
 
-    monkeypatch.setattr(few_labels, "_predicted", counted)
+    monkeypatch.setattr(label_frequencies, "_predicted", counted)
     monkeypatch.setattr(Clock, "elapsed", lambda clock: 100.0)
     X, y = rng.normal(size=(16, 2)), np.arange(16) % 2
     AnytimeSGPClassifier(random_state=0, max_time=100.0 * (1.0 + left)).fit(X, y)
