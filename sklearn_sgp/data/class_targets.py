@@ -55,6 +55,11 @@ class ClassLabels(Encoding):
         """Encode rows whose classes have these positions, as the likelihood has them, (n, 1)."""
         return self.likelihood.codes(place)
 
+    def places(self, y):
+        """Return the positions of the classes of encoded labels (n, t), (n,)."""
+        codes = self.codes(np.arange(len(self.classes)))
+        return (y[:, None] == codes).all(axis=2).argmax(axis=1)
+
     def encode(self, y):
         """Encode labels, or raise a ValueError."""
         return self.codes(self.positions(y))

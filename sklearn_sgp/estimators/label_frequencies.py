@@ -84,7 +84,7 @@ class WeighFrequencies:
     def __call__(self, fit):
         if not _is_learned_by_default(fit):
             return fit
-        place = _places(fit)
+        place = fit.targets.places(fit.y)
         weight = np.ones(len(place)) if fit.weight is None else fit.weight
         of_class = np.bincount(place, weight, len(fit.targets.classes))
         gain = _gain(fit, of_class, self.by_bound)
@@ -194,12 +194,6 @@ def _is_learned_by_default(fit):
 def _are_few(fit, most_rows):
     rows = fit.problem.rows
     return max(len(rows), rows.total_weight) <= most_rows
-
-
-def _places(fit):
-    """Return the places of the rows' classes, (n,)."""
-    codes = fit.targets.codes(np.arange(len(fit.targets.classes)))
-    return (fit.y[:, None] == codes).all(axis=2).argmax(axis=1)
 
 
 def _of_rows(fit, place, kept):

@@ -7,6 +7,7 @@ from ..engines.streams.begin_anew import NOT_BEGUN, Turns
 from ..engines.ties import LOOSE_TIES
 from ..kernels._defaults import LABELS
 from ..optimize.progress import Clock
+from ..predict.classes import Classes
 from . import recipes, streaming
 from .classifier import SGPClassifier
 from .constraints import CLASSIFIER_CONSTRAINTS, STREAM_CONSTRAINTS
@@ -420,11 +421,9 @@ class StreamingSGPClassifier(SGPClassifier):
 
     def _log_densities(self, fitted, rows):
         """Return log probabilities of labels, (n,)."""
-        inputs = inputs_of(rows)
-        mean, variance = fitted.predictor.moments(inputs, self.n_jobs)
-        variance = np.broadcast_to(variance, mean.shape)
-        mean = inputs.shifted(mean)
-        return fitted.likelihood.log_predictive_density(rows.targets, mean, variance)
+        model = Classes(fitted.predictor, fitted.likelihood, fitted.targets, self.n_jobs)
+        place = fitted.targets.places(rows.y)
+        return model.log_probabilities(inputs_of(rows))[np.arange(len(place)), place]
 
     def _begins_anew(self, y):
         """Return when the stream begins anew: of labels that never fade, as these come."""

@@ -152,8 +152,12 @@ class Trace:
         return self.stopped
 
     def beside(self, parameters):
-        """Return the trace of a fit beside this one, which callbacks see standing at parameters."""
-        return Trace(Clock(), on_iteration=lambda *_: self.shown(lambda: parameters))
+        """Return the trace of a fit beside this one, which callbacks see standing at parameters.
+
+        It has the time that is left.
+        """
+        clock = Clock(self.clock.left())
+        return Trace(clock, on_iteration=lambda *_: self.shown(lambda: parameters))
 
     def corrected(self, objective, right):
         """Replace the last entry where it is this objective, which rounding has spoilt."""

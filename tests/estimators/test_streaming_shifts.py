@@ -257,6 +257,17 @@ def test_labels_are_scored_too(rng):
     assert_allclose(model.batch_log_density_, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_labels_are_scored_as_predicted(rng, classes):
+    """Labels that nothing explains are scored with the share that frequencies have."""
+    X, y = rng.standard_normal((40, 3)), rng.integers(0, classes, 40)
+    model = StreamingSGPClassifier(max_iter=5, random_state=0)
+    model.partial_fit(X[:20], y[:20], classes=range(classes))
+    assert model._fitted.targets.frequencies is not None
+    expected = model.log_density(X[20:], y[20:]).mean()
+    assert_allclose(model.partial_fit(X[20:], y[20:]).batch_log_density_, expected, rtol=1e-9)
+
+
 def test_a_shift_survives_a_pickle():
     """A stream that was saved before a shift goes on bit for bit."""
     rng = np.random.default_rng(0)
