@@ -90,18 +90,14 @@ class _Bands(NamedTuple):
         return float(self.ratios[order][np.searchsorted(share, level)])
 
     def widening(self):
-        """Return the least factor with which all bands, and those of each part, hold enough.
-
-        It is 1 where none does, since some bands have no width.
-        """
+        """Return the least factor with which all bands, and those of each part, hold enough."""
         factors = [self.factor(_LEVEL)] if self._hold_less(_LEAST_HELD) else []
         factors += [
             part.factor(_LEAST_HELD_BY_PART)
             for part in self.parts
             if part._hold_less(_LEAST_HELD_BY_PART)
         ]
-        factor = max(factors, default=1.0)
-        return factor if np.isfinite(factor) else 1.0
+        return max(factors, default=1.0)
 
     def _hold_less(self, least):
         """Return True where they hold less than that, and clearly less than their level."""

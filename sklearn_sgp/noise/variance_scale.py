@@ -12,8 +12,8 @@ import numpy as np
 
 from ..engines.base import Fitted
 
-# Bounds of what is learned: deviations that are wrong by more than ten times have another cause,
-# such as targets that are an exact function of the inputs.
+# Bounds: deviations that are wrong by more than ten times have another cause, such as targets
+# that are an exact function of the inputs.
 _LOG_SQUARE = -2.0 * np.log(10.0), 2.0 * np.log(10.0)
 
 
@@ -36,7 +36,7 @@ class VarianceScale:
     error : float or ndarray of shape (k,)
         Standard error of the constant.
     widening : float
-        Added to log c^2 after all else, its bounds too: bands that held too few rows.
+        Added to log c^2 after all else: bands that held too few rows.
     """
 
     log_constant: np.ndarray
@@ -51,7 +51,7 @@ class VarianceScale:
         """Return log c^2, (n, k)."""
         learned, variance = self._moments(X, n_jobs)
         certain = np.minimum(learned + np.sqrt(variance + np.square(self.error)), 0.0)
-        return np.clip(np.maximum(learned, certain), *_LOG_SQUARE) + self.widening
+        return np.clip(np.maximum(learned, certain) + self.widening, *_LOG_SQUARE)
 
     def learned(self, X, n_jobs):
         """Return log c^2 as rows ask for it, certain or not, (n, k)."""

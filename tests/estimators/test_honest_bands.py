@@ -74,12 +74,6 @@ def test_thirds_that_hold_enough_stay(shares):
     assert found.widening() == 1.0
 
 
-def test_bands_without_a_width_stay():
-    """No factor makes them hold anything."""
-    ratios = np.where(np.arange(300) % 2, np.inf, 0.5)
-    assert bands_of(ratios, np.ones(300), np.arange(300.0)).widening() == 1.0
-
-
 @pytest.mark.slow
 def test_bands_are_told_of_once(monkeypatch):
     """What learning says of its bands gives way to what left-out rows say in the end."""
