@@ -8,7 +8,7 @@ import numpy as np
 from ..optimize import time_shares
 from .left_out_errors import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
 from .row_noise import row_noise_of
-from .variance_scale import VarianceScale
+from .variance_scale import MOST_TIMES, VarianceScale
 
 # Bands of this level are looked at, and are widened where they hold less than this share, and less
 # than the level by so many standard errors of what rows tell.
@@ -90,14 +90,17 @@ class _Bands(NamedTuple):
         return float(self.ratios[order][np.searchsorted(share, level)])
 
     def widening(self):
-        """Return the least factor with which all bands, and those of each part, hold enough."""
+        """Return the least factor with which all bands, and those of each part, hold enough.
+
+        Those that ask for more than a scale may be have another cause, and get no more than that.
+        """
         factors = [self.factor(_LEVEL)] if self._hold_less(_LEAST_HELD) else []
         factors += [
             part.factor(_LEAST_HELD_BY_PART)
             for part in self.parts
             if part._hold_less(_LEAST_HELD_BY_PART)
         ]
-        return max(factors, default=1.0)
+        return min(max(factors, default=1.0), MOST_TIMES)
 
     def _hold_less(self, least):
         """Return True where they hold less than that, and clearly less than their level."""

@@ -14,7 +14,8 @@ from ..engines.base import Fitted
 
 # Bounds: deviations that are wrong by more than ten times have another cause, such as targets
 # that are an exact function of the inputs.
-_LOG_SQUARE = -2.0 * np.log(10.0), 2.0 * np.log(10.0)
+MOST_TIMES = 10.0
+_LOG_SQUARE = -2.0 * np.log(MOST_TIMES), 2.0 * np.log(MOST_TIMES)
 
 
 @dataclass(frozen=True)

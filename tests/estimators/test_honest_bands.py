@@ -74,6 +74,15 @@ def test_thirds_that_hold_enough_stay(shares):
     assert found.widening() == 1.0
 
 
+@pytest.mark.parametrize("wrong", [25.0, np.inf])
+def test_bands_become_ten_times_as_wide_at_most(wrong):
+    """More has another cause: that factor was told where bands became ten times as wide."""
+    found = bands_of(np.full(300, wrong), np.ones(300), np.arange(300.0))
+    factor = found.widening()
+    assert factor == 10.0 and "10" in found.told(factor)
+    assert VarianceScale(np.zeros(1)).widened(factor).range == pytest.approx((10.0, 10.0))
+
+
 @pytest.mark.slow
 def test_bands_are_told_of_once(monkeypatch):
     """What learning says of its bands gives way to what left-out rows say in the end."""
