@@ -68,9 +68,8 @@ class ClassLabels(Encoding):
         """Return the same after the `Rows` of a later batch."""
         if self.frequencies is None:
             return self
-        codes, weight = self.codes(np.arange(len(self.classes))), rows.weights[1]
-        of_class = [weight @ (rows.y == code).all(axis=1) for code in codes]
-        return replace(self, frequencies=self.frequencies.joined(np.array(of_class)))
+        of_class = np.bincount(self.places(rows.y), rows.weights[1], len(self.classes))
+        return replace(self, frequencies=self.frequencies.joined(of_class))
 
     def check_same(self, classes):
         """Refuse ``classes`` of a later batch that differ from those of the first."""

@@ -120,8 +120,8 @@ def places_as_held(state, places):
     """
     if not state.keeps_rows or not state.blocks.sorted:
         return places
-    held = state.blocks.held_at(np.arange(len(state.blocks.rows)))
-    return held if places is None else held[places]
+    places = np.arange(len(state.blocks.rows)) if places is None else places
+    return state.blocks.held_at(places)
 
 
 def left_out_classes(problem, fitted, labels):
