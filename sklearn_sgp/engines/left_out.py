@@ -57,14 +57,13 @@ def _check_factors(fitted):
     state = fitted.state
     if not isinstance(state, BlockState):
         return
-    model = state.specification.model
-    if not model.leaves_out:
+    if not state.specification.model.leaves_out:
         raise ValueError(
             "leave_one_out needs one of the models that have names, or a mixture of these. Got a "
             "`model` of your own, whose terms do not tell what each row of a block says: predict "
             "rows that were left out of fit."
         )
-    if model.dense and not state.keeps_rows:
+    if not fitted.predictor.leaves_out:
         raise ValueError(
             "leave_one_out needs the blocks of the rows, which stayed on the workers of a dask "
             "collection. Fit on arrays, or predict rows that were left out of fit."

@@ -212,3 +212,12 @@ def test_rows_are_left_out_of_blocks_that_are_elsewhere(rng):
         for rows in ((chunked(X, (200, -1)), chunked(y, 200)), (X, y))
     )
     assert_allclose(there.leave_one_out(X, y), here.leave_one_out(X, y), rtol=1e-8, atol=1e-10)
+
+
+def test_rows_stay_in_dense_blocks_that_are_elsewhere(rng):
+    """What a row says in a block of PITC asks for the block."""
+    X, y = table(rng, 600)
+    rows = chunked(X.assign(block=np.arange(600) // 100).to_numpy(), (200, -1)), chunked(y, 200)
+    model = fitted(*rows, model="pitc", block_column=2, inducing=X.to_numpy()[::100, :2])
+    with pytest.raises(ValueError, match="stayed on the workers"):
+        model.leave_one_out(X.assign(block=np.arange(600) // 100).to_numpy(), y)
