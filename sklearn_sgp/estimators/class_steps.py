@@ -93,9 +93,9 @@ class SitesIfBetter:
         Few labels have to prefer it.
 
         Few rows go on from the kernel that labels have chosen. Of more, groups of near rows hardly
-        lead away from what regressions have learned: they begin as where sites are asked for. What
-        few rows have told of many categories stays: evidence of all of them ends where categories
-        explain each label, and labels that it has seen do not object.
+        lead away from what regressions have learned: they begin as where sites are asked for, if
+        labels prefer that. What few rows have told of many categories stays: evidence of all of
+        them ends where categories explain each label, and labels that it has seen do not object.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class SitesIfBetter:
             begun, found = other, sites.by_evidence(_apart(other.problem), before)
         else:
             problem = _apart(self.pose(other).problem)
-            start, found = sites.anew(problem, other.engine.plan, of_regressions)
+            start, found = sites.anew(problem, other.engine.plan, before, of_regressions)
             begun = replace(other, problem=replace(problem, start=start, trace=trace))
         stays = not sites.held_out.objects(of_regressions, found.score)
         taken = found if stays else max(before, found, key=lambda one: one.score.mean)

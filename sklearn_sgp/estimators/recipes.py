@@ -255,7 +255,8 @@ def anytime_classifier(estimator, previous, classes, merges):
         [ChooseEngine(partial(in_blocks, estimator, one)), PoseProblem(estimator, previous=one)]
         for one in (previous, None)
     )
-    weigh = WeighFrequencies([encode, *anew, *learn], FEW_OF_NEAR_ROWS)
+    steps = [encode, *anew, *learn]
+    weigh = WeighFrequencies(steps, FEW_OF_NEAR_ROWS, expects_exceptions=True)
     return Recipe([encode, *pose], [*learn, weigh])
 
 

@@ -159,7 +159,7 @@ PROPORTIONAL = KernelSet(_smooth, in_proportion=True)
 # Classes by local models; Matern-3/2 where columns are many.
 CLASSES = KernelSet(_smooth_or_rough, of_near_rows=True, in_proportion=True, tries_ranges=True)
 # Classes by inducing inputs.
-LABELS = KernelSet(_smooth, in_proportion=True, tries_own_scales=True)
+LABELS = KernelSet(_smooth, in_proportion=True, tries_own_scales=True, tries_ranges=True)
 # Log noise variances: length scales are sqrt(d) times as long. Where few inducing inputs explain
 # little of the prior's variance in many columns, the bound is best at variance 0, and stays there.
 # The rough part follows steps (noise times 10 within 1 % of the range, 3,000 rows: largest error of

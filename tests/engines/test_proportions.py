@@ -6,7 +6,7 @@ import pytest
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.engines.proportions import column_ranges, column_spreads
 from sklearn_sgp.engines.start import Choices, start
-from sklearn_sgp.kernels._defaults import CLASSES, PROPORTIONAL
+from sklearn_sgp.kernels._defaults import CLASSES, LABELS, PROPORTIONAL
 from sklearn_sgp.likelihoods import Softmax
 from sklearn_sgp.optimize.parameters import Group
 
@@ -88,6 +88,15 @@ def test_rare_values_are_tried_in_proportion_to_ranges(rng):
         _, others = begun(X * units, CLASSES)
         for one, other in zip(scales, others, strict=True):
             np.testing.assert_allclose(other, one * np.array(units) / units[0], rtol=1e-9)
+
+
+def test_own_length_scales_come_before_proportions(rng):
+    """Labels of inducing inputs begin with a length scale for each column."""
+    X = np.column_stack([rng.uniform(0.0, 16.0, 2000), 16.0 * (np.arange(2000) % 1000 == 0)])
+    starts, scales = begun(X, LABELS)
+    assert [one.in_proportion for one in starts] == [False, True, True]
+    assert scales[0][1] < 0.75
+    np.testing.assert_allclose(scales[1], 1.0, rtol=1e-3)
 
 
 def test_ranges_that_say_the_same_are_no_start(rng):

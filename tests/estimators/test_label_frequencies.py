@@ -95,6 +95,17 @@ def test_later_batches_outweigh_frequencies(estimator, rng):
     assert_allclose(second.probabilities, [151.0 / 202.0, 51.0 / 202.0])
 
 
+def test_labels_may_go_against_all_that_is_near(rng):
+    """With a default kernel of near rows the least share of frequencies is Jeffreys' mean."""
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 0.0).astype(int)
+    model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    assert_allclose(model._fitted.targets.frequencies.share, 0.5 / 401.0)
+    assert model.predict_proba([[9.0, 0.0]])[0, 0] > 0.4 * 0.5 / 401.0
+    given = AnytimeSGPClassifier(ConstantKernel(4.0) * RBF(1.0), random_state=0).fit(X, y)
+    assert given._fitted.targets.frequencies is None
+
+
 @pytest.mark.slow
 @EVERY
 def test_no_structure_in_many_columns(estimator):
@@ -113,7 +124,7 @@ def test_small_weights_are_no_little():
     y = X[:, 0] + 0.3 * rng.normal(size=200) > 0.0
     model = AnytimeSGPClassifier(random_state=0)
     model.fit(X[:60], y[:60], sample_weight=np.full(60, 0.1))
-    assert model._fitted.targets.frequencies is None
+    assert model._fitted.targets.frequencies.share < 0.01
     assert model.score(X[60:], y[60:]) > 0.85
 
 
