@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor, SVGPClassifier
-from sklearn_sgp.engines.blocks import trials
+from sklearn_sgp.engines.blocks import bound_start
 from sklearn_sgp.likelihoods import Likelihood, Probit
 
 KERNEL = 4.0 * RBF([0.7, 2.0])
@@ -119,12 +119,12 @@ def test_gaussian_noise_through_sites_is_gaussian_noise():
 
 def test_ctrl_c_amid_the_bound_that_sites_begin_with_ends_the_fit(monkeypatch):
     """Where it came amid a second start of the bound, sites went on to their end."""
-    usual = trials.Variational.fit
+    usual = bound_start.Variational.fit
 
     def fit(self, problem):
         return replace(usual(self, problem), interrupted=True)
 
-    monkeypatch.setattr(trials.Variational, "fit", fit)
+    monkeypatch.setattr(bound_start.Variational, "fit", fit)
     model = learning(max_iter=3)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*labels(1100))

@@ -31,10 +31,11 @@ from ...optimize.choices import Tried, climb
 from ...partitions.sampling import LARGEST_WHOLE
 from ...partitions.search import nearest_in_table
 from ..left_out import left_out_classes
+from .bound_start import with_variational_start
 from .class_scale import Judge
 from .site_learning import SiteLearning, learn_from_starts
 from .solver import with_inducing
-from .trials import CLEARLY_BETTER, task_of, with_variational_start
+from .trials import CLEARLY_BETTER, task_of
 
 # Factors of variances and of length scales, in turn; powers of these are tried.
 _KERNELS_OF_LABELS = ("variance", 4.0, 1.0), ("variance and length scales", 4.0, 1.5)

@@ -21,10 +21,11 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ...optimize.stochastic import ascend_in_passes, scaled
 from ...partitions.sampling import LARGEST_WHOLE, whole_group
 from ..other_starts import default_starts
+from .bound_start import with_variational_start
 from .group_draws import GroupDraws
 from .hyperparameters import lbfgs_options
 from .pace import LEAST_GROUPS
-from .trials import best_start, task_of, with_variational_start
+from .trials import best_start, task_of
 from .ways import learn_in_rounds
 
 # Rows around a group from the second round on.

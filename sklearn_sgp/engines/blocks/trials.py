@@ -8,29 +8,24 @@ itself where categories gain nothing.
 """
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..._linalg import NotPositiveDefiniteError
-from ..._sampling import fixed_index
 from ...data.repeats import least_noise_variance
-from ...kernels._length_scales import matern12_component, variance_mask
+from ...kernels._length_scales import variance_mask
 from ...kernels._parts import in_words
 from ...kernels.categories._node import category_leaves, category_slots
 from ...kernels.nodes import leaves
 from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
-from ...optimize.momentum import STOCHASTIC
-from ...optimize.probes import far_steps
-from ...optimize.progress import Clock, Trace
 from ..explained import explains_little
 from ..lines import explain_most, gains_enough, line_starts, may_be_lines
 from ..other_starts import bic_penalty, random_starts
 from ..proportions import with_own_scales
-from ..variational import schedule
 from ..variational.class_start import with_regressed_start
-from ..variational.engine import Variational
+from .short_scales import probed
 
 # The two best trials get a round unless one is better by more than so many standard errors; the
 # better one goes on.
@@ -38,18 +33,6 @@ CLEARLY_BETTER = 2.0
 # Variance of all levels together, beside what was learned without them, as a share of the noise;
 # a constant that all categories of a column have is no level.
 _LEVELS_VARIANCE = 0.1
-# Rows and inducing inputs of the bound.
-_BOUND_ROWS, _BOUND_INDUCING = 2048, 128
-# Share of the variance with which a second term of a default kernel begins.
-_SECOND_TERM = 0.1
-# What is local in a few columns and wide in others (flights of one route at much the same time of
-# one day) has a narrow valley, which ascents from equal length scales miss. After the trials each
-# length scale of the rough part, with half of the noise, is tried so many times shorter, one after
-# the other, on one group in so many; a trial follows where that comes as close as so many nats to
-# the best one. 200,000 flights: -1.293 nats without, -1.12 with.
-_SHORTER, _PROBE_SWEEPS, _PROBE_EVERY, _PROMISING = (0.2, 0.03), 5, 3, 0.05
-# A sweep over all columns that gains fewer nats a row is the last.
-_LEAST_SWEEP_GAIN = 3e-3
 
 
 def task_of(problem, start):
@@ -72,32 +55,179 @@ def best_start(problem, sample, starts, budget):
     drawn = [(replace(starts[0]), parameters) for parameters in random_starts(problem)]
     if len(starts) + len(drawn) == 1:
         return starts[0], starts[0].parameters, None, 0
+    trials, rows = Trials(problem, sample, budget), problem.rows
     if {has_categories(start) for start in starts} == {True, False}:
-        result = _numbers_first(problem, sample, starts, drawn, budget)
+        found = trials.numbers_first(starts, drawn)
     else:
-        begins = _as_begun(starts) + drawn
-        result = _best_of(begins, sample.trial, time_shares.TRIALS, problem, budget)
-        result = _or_elsewhere(problem, sample, result, time_shares.TRIALS, budget)
-        result = _or_with_another_kernel(problem, sample, starts, result, budget)
+        found = trials.best_of(_as_begun(starts) + drawn, time_shares.TRIALS)
+        found = trials.elsewhere(found, time_shares.TRIALS)
+        found = trials.with_another_kernel(found, starts)
         if sample.whole:
-            result = _or_lines(problem, sample, result, budget)
-    if problem.rows.of_classes and explains_little(problem.rows, result[1][0].mean):
-        result = _with_own_scales(problem, sample, starts, result, budget)
-    begins, values, n_iter = result
+            found = trials.with_lines(found)
+    if rows.of_classes and explains_little(rows, found.scores[0].mean):
+        found = trials.with_column_scales(found, starts)
     if sample.has_labels:  # rounds have as many neighbours as trials
-        return *begins[0], values[0], n_iter
-    is_clear = len(values) == 1 or not sample.has_finalists or _is_clear(*values[:2])
-    if is_clear or sample.whole or problem.trace.stopped or budget.left() <= 0.0:
-        return *begins[0], None, n_iter
-    begins, values, more = _best_of(
-        begins[:2],
-        sample.first_round,
-        time_shares.FINALISTS,
-        problem,
-        budget,
-        "kernel and start, further",
-    )
-    return *begins[0], values[0], n_iter + more
+        return *found.begins[0], found.scores[0], found.n_iter
+    is_clear = len(found.scores) == 1 or not sample.has_finalists or _is_clear(*found.scores[:2])
+    if is_clear or sample.whole or trials.are_over:
+        return *found.begins[0], None, found.n_iter
+    about, share = "kernel and start, further", time_shares.FINALISTS
+    last = trials.best_of(found.begins[:2], share, about, run=sample.first_round)
+    return *last.begins[0], last.scores[0], found.n_iter + last.n_iter
+
+
+class Found(NamedTuple):
+    """Starts with what they have learned, (Start, Parameters), and their scores, the best first.
+
+    ``n_iter`` counts the iterations of all that were tried.
+    """
+
+    begins: tuple
+    scores: tuple
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Tries starts on groups of a sample, within a budget.
+
+    What is tried after others returns these with it, the best one first.
+    """
+
+    problem: object
+    sample: object
+    budget: object
+
+    @property
+    def are_over(self):
+        """True if nothing further may be tried."""
+        return self.problem.trace.stopped or self.budget.left() <= 0.0
+
+    def best_of(self, begins, share, about="kernel and start", before=(), run=None):
+        """Run each start, in a share of what is left.
+
+        ``before`` are `Tried` that these are compared with, and ``run`` is the sample's trial if
+        it is None.
+        """
+        run, seconds = run or self.sample.trial, share * self.budget.left() / len(begins)
+        names = [one.name for one in before] + [in_words(start.kernel) for start, _ in begins]
+        names = numbered(names)[len(before) :]
+        comparison = Comparison(about, self.problem.trace)
+        comparison.tried.extend(before)
+
+        def in_time():
+            for named in zip(names, begins, strict=True):
+                if comparison.tried and self.budget.left() <= 0.0:
+                    return
+                yield named
+
+        for start, parameters in comparison.over(in_time()):
+            limit, task = time.perf_counter() + seconds, task_of(self.problem, start)
+            with comparison:
+                learned, n_iter, score = run(task, parameters, limit, self.budget)
+                comparison.add(((start, learned), n_iter), score)
+        tried = comparison.best_first()
+        begins, n_iter = zip(*(each.result for each in tried), strict=True)
+        return Found(begins, tuple(each.score for each in tried), sum(n_iter))
+
+    def numbers_first(self, starts, drawn):
+        """Try kernels of numbers alone, then those with categories from the best of these."""
+        numbers = [start for start in starts if not has_categories(start)]
+        share = time_shares.TRIALS_OF_NUMBERS
+        alone = self.elsewhere(self.best_of(_as_begun(numbers), share), share)
+        alone = self.with_another_kernel(alone, numbers)
+        if self.problem.trace.stopped:
+            return alone
+        begins = begins_with_categories(*alone.begins[0], starts) + drawn
+        found = self.best_of(begins, time_shares.TRIALS_OF_CATEGORIES)
+        both = zip((alone.begins[0], *found.begins), (alone.scores[0], *found.scores), strict=True)
+        begins, scores = zip(*sorted(both, key=lambda pair: -pair[1].mean), strict=True)
+        found = Found(begins, scores, alone.n_iter + found.n_iter)
+        return self.with_lines(found) if self.sample.whole else found
+
+    def _further(self, found, more, about, share):
+        """Try further starts, of which the best comes first if it gains."""
+        if self.are_over or not more:
+            return found
+        first = found.begins[0]
+        tried = self.best_of(more, share, about, (_tried(first, found.scores[0]),))
+        n_iter = found.n_iter + tried.n_iter
+        if tried.begins[0] is first:
+            return found._replace(n_iter=n_iter)
+        begins, scores = (tried.begins[0], *found.begins), (tried.scores[0], *found.scores)
+        return Found(begins, scores, n_iter)
+
+    def elsewhere(self, found, share):
+        """Try the best start from where probes find a higher density, too."""
+        if self.problem.trace.stopped:
+            return found
+        start, parameters = found.begins[0]
+        task = task_of(self.problem, start)
+        elsewhere = probed(task, self.sample, parameters, self.budget)
+        more = [] if elsewhere is None else [(start, elsewhere)]
+        return self._further(found, more, "shorter length scales", share / len(found.begins))
+
+    def with_another_kernel(self, found, starts):
+        """Try a kernel where another one has won that was behind where both start.
+
+        Further starts, and probes, are of one kernel only.
+        """
+        if not self.sample.is_first:
+            return found
+        (start, parameters), count = found.begins[0], len(found.begins)
+        there = {"theta": parameters.theta, "log_noise": parameters.log_noise}
+        # what probes have made of a start comes before it
+        pairs = zip(found.begins, found.scores, strict=True)
+        means = {id(one): score.mean for (one, _), score in pairs}
+        first = {in_words(one.kernel): one for one in starts[::-1] if id(one) in means}
+        least = means[id(first[in_words(start.kernel)])]
+        ahead = [
+            (one, one.space.clipped(one.parameters.with_values(**there)))
+            for one in first.values()
+            if means[id(one)] > least and len(one.parameters.theta) == len(parameters.theta)
+        ]
+        return self._further(found, ahead, "another kernel there", time_shares.TRIALS / count)
+
+    def with_column_scales(self, found, starts):
+        """Try a length scale for each column where what all share explains next to nothing.
+
+        Few of many columns may be all that counts: of 12 draws of 160 rows with 23 columns two had
+        an accuracy of 0.61, now all 0.9 and more. Where that finds nothing either, what regressions
+        of some labels have found is tried: of 24 further draws three had 0.6, now 0.93 and more.
+        """
+        own, share, rows = _as_begun(with_own_scales(starts)), time_shares.TRIALS, self.problem.rows
+        found = self._further(found, own, "length scales of columns", share)
+        if self.problem.trace.stopped or not explains_little(rows, found.scores[0].mean):
+            return found
+        begun = with_regressed_start(self.problem)
+        begins = _as_begun([begun.start] if begun else [])
+        return self._further(found, begins, "start of regressions", share)
+
+    def with_lines(self, found):
+        """Try lines in the place of the smooth part where they may explain the rows.
+
+        If they do so better the rough part stays only where it gains what its parameters cost.
+        """
+        problem, sample, rows = self.problem, self.sample, self.sample.rows
+        before = rows.total_weight * found.scores[0].mean
+        lines = [] if problem.trace.stopped else _likely_lines(problem.start, rows, before)
+        if not lines:
+            return found
+        tried, costs = [_tried(found.begins[0], found.scores[0])], []
+        for start in lines:
+            begin, begun = time.perf_counter(), (task_of(problem, start), start.parameters)
+            limit = begin + time_shares.TRIALS * self.budget.left() / len(lines)
+            learned, n_iter, score = sample.trial(*begun, limit, self.budget)
+            tried.append(_tried((start, learned), score, n_iter, time.perf_counter() - begin))
+            costs.append(bic_penalty(start, len(rows)))
+        after = rows.total_weight * np.array([one.score.mean for one in tried[1:]])
+        is_better = gains_enough(after.max(), before, len(rows))
+        taken = tried[1 + int(np.argmax(after - costs))] if is_better else tried[0]
+        tell("lines in the place of the smooth part", tried, taken, problem.trace)
+        n_iter = found.n_iter + sum(one.result[1] for one in tried)
+        if not is_better:
+            return found._replace(n_iter=n_iter)
+        return Found((taken.result[0],), (taken.score,), n_iter)
 
 
 def _as_begun(starts):
@@ -107,120 +237,6 @@ def _as_begun(starts):
 def _is_clear(first, second):
     gain, error = first.gain(second)
     return gain > CLEARLY_BETTER * error
-
-
-def _with_own_scales(problem, sample, starts, result, budget):
-    """Try a length scale for each column, too, where what all share explains next to nothing.
-
-    Few of many columns may be all that counts: of 12 draws of 160 rows with 23 columns two had an
-    accuracy of 0.61, now all 0.9 and more. Where that finds nothing either, what regressions of
-    some labels have found is tried: of 24 further draws three had 0.6, now 0.93 and more.
-    """
-    own = _as_begun(with_own_scales(starts))
-    where, share = (problem, sample), time_shares.TRIALS
-    result = _or_from(own, "length scales of columns", *where, result, share, budget)
-    is_over = problem.trace.stopped or not explains_little(problem.rows, result[1][0].mean)
-    begun = None if is_over else with_regressed_start(problem)
-    begins = _as_begun([begun.start] if begun else [])
-    return _or_from(begins, "start of regressions", *where, result, share, budget)
-
-
-def _or_from(more, about, problem, sample, result, share, budget):
-    """Try further starts; return as `_best_of`, with the best of them first where that gains."""
-    begins, values, n_iter = result
-    if problem.trace.stopped or budget.left() <= 0.0 or not more:
-        return result
-    before = (_tried(begins[0], values[0]),)
-    found, more_values, n = _best_of(more, sample.trial, share, problem, budget, about, before)
-    if found[0] is not begins[0]:
-        begins, values = (found[0], *begins), (more_values[0], *values)
-    return begins, values, n_iter + n
-
-
-def _best_first(begins, values):
-    """Return starts and their scores, the best one first."""
-    pairs = zip(begins, values, strict=True)
-    return zip(*sorted(pairs, key=lambda pair: -pair[1].mean), strict=True)
-
-
-def _numbers_first(problem, sample, starts, drawn, budget):
-    """Try kernels of numbers alone, then those with categories from the best of these."""
-    numbers = [start for start in starts if not has_categories(start)]
-    share = time_shares.TRIALS_OF_NUMBERS
-    result = _best_of(_as_begun(numbers), sample.trial, share, problem, budget)
-    result = _or_elsewhere(problem, sample, result, share, budget)
-    result = _or_with_another_kernel(problem, sample, numbers, result, budget)
-    alone, values, n_iter = result
-    if problem.trace.stopped:
-        return result
-    begins = begins_with_categories(*alone[0], starts) + drawn
-    result, more_values, n = _best_of(
-        begins, sample.trial, time_shares.TRIALS_OF_CATEGORIES, problem, budget
-    )
-    result = *_best_first([alone[0], *result], [values[0], *more_values]), n_iter + n
-    return _or_lines(problem, sample, result, budget) if sample.whole else result
-
-
-def _or_elsewhere(problem, sample, result, share, budget):
-    """Try the best start from where probes find a higher density, too; return as `_best_of`."""
-    if problem.trace.stopped:
-        return result
-    begins = result[0]
-    start, parameters = begins[0]
-    elsewhere = probed(task_of(problem, start), sample, parameters, budget)
-    if elsewhere is None:
-        return result
-    share /= len(begins)
-    more = [(start, elsewhere)]
-    return _or_from(more, "shorter length scales", problem, sample, result, share, budget)
-
-
-def _or_with_another_kernel(problem, sample, starts, result, budget):
-    """Try a kernel where another one has won that was behind where both start; as `_best_of`.
-
-    Further starts, and probes, are of one kernel only.
-    """
-    begins, values, _ = result
-    if not sample.is_first:
-        return result
-    start, parameters = begins[0]
-    there = {"theta": parameters.theta, "log_noise": parameters.log_noise}
-    # what probes have made of a start comes before it
-    scores = {id(one): value.mean for (one, _), value in zip(begins, values, strict=True)}
-    first = {in_words(one.kernel): one for one in starts[::-1] if id(one) in scores}
-    least = scores[id(first[in_words(start.kernel)])]
-    ahead = [
-        (one, one.space.clipped(one.parameters.with_values(**there)))
-        for one in first.values()
-        if scores[id(one)] > least and len(one.parameters.theta) == len(parameters.theta)
-    ]
-    share = time_shares.TRIALS / len(begins)
-    return _or_from(ahead, "another kernel there", problem, sample, result, share, budget)
-
-
-def _or_lines(problem, sample, result, budget):
-    """Try lines in the place of the smooth part where they may explain the rows; as `_best_of`.
-
-    If they do so better the rough part stays only where it gains what its parameters cost.
-    """
-    (begins, values, n_iter), rows = result, sample.rows
-    before = rows.total_weight * values[0].mean
-    lines = [] if problem.trace.stopped else _likely_lines(problem.start, rows, before)
-    if not lines:
-        return result
-    tried, costs = [_tried(begins[0], values[0])], []
-    for start in lines:
-        begin = time.perf_counter()
-        limit = begin + time_shares.TRIALS * budget.left() / len(lines)
-        learned, n, score = sample.trial(task_of(problem, start), start.parameters, limit, budget)
-        tried.append(_tried((start, learned), score, n, time.perf_counter() - begin))
-        costs.append(bic_penalty(start, len(rows)))
-    after = rows.total_weight * np.array([one.score.mean for one in tried[1:]])
-    is_better = gains_enough(after.max(), before, len(rows))
-    taken = tried[1 + int(np.argmax(after - costs))] if is_better else tried[0]
-    tell("lines in the place of the smooth part", tried, taken, problem.trace)
-    n_iter += sum(one.result[1] for one in tried)
-    return ((taken.result[0],), (taken.score,), n_iter) if is_better else (begins, values, n_iter)
 
 
 def _likely_lines(start, rows, before):
@@ -236,34 +252,6 @@ def _likely_lines(start, rows, before):
 
 def _tried(begin, score, n_iter=0, seconds=0.0):
     return Tried(in_words(begin[0].kernel), (begin, n_iter), score, seconds)
-
-
-def _best_of(begins, run, share, problem, budget, about="kernel and start", before=()):
-    """Run each start; return starts with what is learned, best first, values, all iterations.
-
-    ``before`` are `Tried` that these are compared with.
-    """
-    seconds = share * budget.left() / len(begins)
-    names = [one.name for one in before] + [in_words(start.kernel) for start, _ in begins]
-    names = numbered(names)[len(before) :]
-
-    comparison = Comparison(about, problem.trace)
-    comparison.tried.extend(before)
-
-    def in_time():
-        for named in zip(names, begins, strict=True):
-            if comparison.tried and budget.left() <= 0.0:
-                return
-            yield named
-
-    for start, parameters in comparison.over(in_time()):
-        limit = time.perf_counter() + seconds
-        with comparison:
-            learned, n_iter, value = run(task_of(problem, start), parameters, limit, budget)
-            comparison.add(((start, learned), n_iter), value)
-    tried = comparison.best_first()
-    begins, n_iter = zip(*(each.result for each in tried), strict=True)
-    return begins, tuple(each.score for each in tried), sum(n_iter)
 
 
 # ---- Starts of kernels with categories, once one of the numbers alone has learned
@@ -352,114 +340,3 @@ def with_variances_of(start, rows, all_rows):
     if "log_noise" in start.with_default_bounds and start.space.learns("log_noise"):
         parameters = parameters.with_values(log_noise=parameters.log_noise + share)
     return replace(start, parameters=start.space.clipped(parameters))
-
-
-# ---- A start for sites
-
-
-def with_variational_start(problem, budget, looks_elsewhere=True):
-    """Return a problem whose start, and alternatives, have the kernel that a bound has found.
-
-    Evidences of groups of near rows hardly lead from the usual kernel to those that classes ask for
-    which hardly overlap: variances of 400 and length scales as much longer, over which sites change
-    little at a time. L-BFGS on the bound of independent rows given inducing inputs goes there in a
-    second.
-
-    Length scales in a common proportion, as classes have, stay where one for each column, unless
-    they are too many, does not gain its BIC penalty. With one for all, 3,000 rows of which three
-    columns of five count had -.469 nats a row by sites, now -.374.
-
-    The same problem where likelihood or kernel have no such bound, or categories are learned.
-    ``looks_elsewhere`` lets a bound that explains little begin at other starts as well.
-    """
-    start, likelihood = problem.start, problem.start.likelihood
-    if start.columns.categorical or not hasattr(likelihood, "expected_log_density"):
-        return problem
-    seconds, rows = time_shares.BOUND_BEFORE_SITES * budget.left(), problem.rows
-    if seconds <= 0.0 or not start.space.learns("theta"):
-        return problem
-    few, Z = rows.random_subset(_BOUND_ROWS, problem.rng), start.parameters.Z
-    if not len(Z):
-        Z = np.asarray(few.X[fixed_index(len(few), _BOUND_INDUCING)], dtype=np.float64)
-    some = start.parameters.with_values(Z=Z[fixed_index(len(Z), _BOUND_INDUCING)])
-    optimizer = problem.settings.optimizer
-    optimizer = "auto" if optimizer in STOCHASTIC else optimizer  # of few rows
-    bound = replace(
-        problem,
-        rows=few,
-        settings=replace(problem.settings, optimizer=optimizer, n_restarts_optimizer=0),
-        is_interim=True,
-        inputs_are_rows=False,
-    )
-    starts = [replace(start, parameters=some, alternatives=())]
-    if not all(other.in_proportion for other in start.alternatives):
-        starts += with_own_scales(starts)
-    try:
-        fit = Variational("kmeans", len(some.Z)).fit if looks_elsewhere else _by_bound_alone
-        each = seconds / len(starts)
-        found = [_by_bound(replace(bound, start=one), fit, each) for one in starts]
-    except NotPositiveDefiniteError:  # sites will do without, or say what is wrong
-        return problem
-    if any(one.interrupted for one in found):  # nothing with sites is there
-        raise KeyboardInterrupt
-    costs = [bic_penalty(one, len(few)) for one in starts]
-    best = int(np.argmax([one.objective - cost for one, cost in zip(found, costs, strict=True)]))
-    learned = found[best].parameters
-    others = tuple(_moved(other, learned) for other in start.alternatives)
-    begun = _moved(replace(start, space=starts[best].space), learned)
-    return replace(problem, start=replace(begun, alternatives=others))
-
-
-def _by_bound(problem, fit, seconds):
-    """Learn the kernel of a few rows given inducing inputs in these seconds."""
-    clock = Clock(None if seconds == np.inf else seconds)
-    return fit(replace(problem, trace=Trace(clock)))
-
-
-def _by_bound_alone(problem):
-    return schedule.run(problem)[1]
-
-
-def _moved(start, learned):
-    """Return a start at learned parameters, which its first terms have, too.
-
-    A second term of a default kernel begins at the same length scales.
-    """
-    theta, n = start.parameters.theta, len(learned.theta)
-    values = {"likelihood": learned.likelihood_theta} if len(learned.likelihood_theta) else {}
-    if len(theta) in (n, 2 * n):
-        terms = np.tile(learned.theta, len(theta) // n)
-        second = (np.arange(len(theta)) >= n) & variance_mask(start.parameters.expression)
-        values["theta"] = terms + np.log(_SECOND_TERM) * second
-    return replace(start, parameters=start.space.clipped(start.parameters.with_values(**values)))
-
-
-# ---- Short length scales of a rough part, one column at a time
-
-
-def probed(task, sample, parameters, budget):
-    """Try short length scales of the Matern-1/2 component by column; None where none promises.
-
-    Inducing inputs of the task stay where they are.
-    """
-    part, start = matern12_component(parameters.expression), task.start
-    seconds = time_shares.SHORT_SCALES * budget.left()
-    is_given = part is None or "theta" not in start.with_default_bounds
-    if is_given or not sample.is_first or seconds <= 0:
-        return None
-    limit, (variance, scales) = time.perf_counter() + seconds, part
-    few = sample.near.fewer(_PROBE_EVERY)
-    begin = parameters.theta.copy()
-    half = 0.5 * (np.exp(begin[variance]) + parameters.noise_variance)
-    begin[variance], begin[scales] = np.log(np.mean(half)), start.parameters.theta[scales]
-    begins = parameters.with_values(log_noise=np.log(half))
-    theta, value = far_steps(
-        lambda theta: sample.value(task, begins.with_values(theta=theta), few).mean,
-        begin, scales, np.log(_SHORTER), _LEAST_SWEEP_GAIN, _PROBE_SWEEPS,
-        lambda: time.perf_counter() < limit,
-    )  # fmt: skip
-    promises = value >= sample.value(task, parameters, few).mean - _PROMISING
-    sample.ahead.probed()
-    if not promises:
-        return None
-    return begins.with_values(theta=theta)
