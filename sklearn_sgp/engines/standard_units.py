@@ -38,8 +38,10 @@ def learning_units(problem):
     inputs = StandardInputs.of(rows.X, rows.observations, start.columns.categorical)
     if start.units is UNIT:
         return StandardUnits(inputs, starts)
-    if np.size(start.units.square) > 1 or start.parameters.mixes_outputs:
-        return StandardUnits(inputs, starts, keeps_targets=True)  # outputs differ in their units
+    # outputs differ in their units, or the likelihood has numbers in these
+    differ = np.size(start.units.square) > 1 or start.parameters.mixes_outputs
+    if differ or not start.likelihood.has_noise:
+        return StandardUnits(inputs, starts, keeps_targets=True)
     return StandardUnits(inputs, starts, float(np.sqrt(start.units.middle)), rows.total_weight)
 
 

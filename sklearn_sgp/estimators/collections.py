@@ -142,7 +142,10 @@ def _numbers(estimator, X, y, sample_weight, labels):
         X, y, weight = source.in_memory()
         return Fit.of(Inputs(X), y, weight)
     moments = source.summary
-    likelihood = likelihood.initialized(moments.mean[None], np.array([moments.weight]))
+    # two rows with the moments of all
+    away = moments.unit * np.sqrt(moments.squares / moments.weight)
+    both = np.stack([moments.mean - away, moments.mean + away])
+    likelihood = likelihood.initialized(both, np.full(2, 0.5 * moments.weight))
     normalize_y = estimator.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:

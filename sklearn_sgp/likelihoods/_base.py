@@ -89,13 +89,13 @@ class Likelihood(BaseEstimator):
     and `sf`, for classes `for_classes`, `codes` and `decision`.
 
     **Methods of which every likelihood must define one**; both make fits and predictions faster.
-    With ``log_density`` alone, a likelihood without noise works in every estimator.
+    With ``log_density`` and `moments`, a likelihood without noise works in every regressor.
 
     ``log_density(y, f, noise_variance=None)``
         log p(y | f), of the shape to which y (n, 1), one target column or the codes of classes, and
         f (n, k), values of one latent function, are broadcast. `AnytimeSGPRegressor` needs it for
-        noise that is not Gaussian given a precision of each row. `expected_log_density` and
-        `tilted_moments` then have a default.
+        noise that is not Gaussian given a precision of each row. `expected_log_density`,
+        `tilted_moments` and `log_predictive_density` then have a default, by quadrature.
     ``expected_log_density(y, mean, variance, noise_variance)``
         E[log p(y | f)] for f ~ N(mean, variance) as an `ExpectedLogDensity`. Called with batches of
         rows in every pass over the data, in several threads or processes at once, so it must not
@@ -129,7 +129,8 @@ class Likelihood(BaseEstimator):
         Quantiles of y, (n, t, n_levels): for `predict_quantiles`.
     ``log_predictive_density(y, mean, variance, noise_variance)``
         log E[p(y | f)], summed over outputs, (n,): for `log_density`. A target that cannot be
-        has log density -inf.
+        has log density -inf. Without it, and without ``log_density``, batches of a stream have no
+        `batch_log_density_`.
     ``cdf(y, mean, variance, noise_variance)``
         P(Y <= y) for each target, (n, t): for `predict_distribution`. `sf`, P(Y > y), is
         ``1 - cdf`` unless it is defined, which keeps the digits of small probabilities.
@@ -147,7 +148,8 @@ class Likelihood(BaseEstimator):
     ``probabilities(mean, variance)``
         E[p(class | f)], (n, C), rows summing to 1: for `predict` and `predict_proba`.
     ``log_predictive_density(y, mean, variance, noise_variance=None)``
-        log probability of the class with code y of shape (n, 1), (n,).
+        log probability of the class with code y of shape (n, 1), (n,): from `probabilities` unless
+        it is defined.
     ``as_regressions(of_class)``
         Optional: a likelihood as `Dirichlet`, with targets and noise variances of two levels, from
         the weights (C,) of the classes. If it is defined, kernel and inducing inputs may be learned
@@ -195,6 +197,14 @@ class Likelihood(BaseEstimator):
         """True if the noise is Gaussian, and the same in all rows."""
         precision = self.row_precision
         return self.conjugate and precision is not None and not precision.differs
+
+    @property
+    def has_predictive_density(self):
+        """True if log densities of targets can be predicted."""
+        own, base = type(self), Likelihood
+        is_defined = own.log_predictive_density is not base.log_predictive_density
+        follows = own.log_density is not base.log_density or hasattr(self, "probabilities")
+        return is_defined or follows
 
     def n_latent(self, n_outputs):
         """Return the number of latent functions.
@@ -426,8 +436,20 @@ class Likelihood(BaseEstimator):
         raise self._without("quantiles", "predict_quantiles")
 
     def log_predictive_density(self, y, mean, variance, noise_variance=None):
-        """Return log p(y); see the class."""
-        raise self._without("log_predictive_density", "log_density")
+        """Return log p(y), from `probabilities` or by quadrature of `log_density`."""
+        if hasattr(self, "probabilities"):
+            p = self.probabilities(mean, variance)
+            place = (y == self.codes(np.arange(p.shape[1])).T).argmax(axis=1)
+            return np.log(np.maximum(p[np.arange(len(y)), place], SMALLEST_PROBABILITY))
+        if not self.has_predictive_density:
+            raise self._without("log_predictive_density", "log_density")
+        variance = np.maximum(np.broadcast_to(variance, mean.shape), SMALLEST_PROBABILITY)
+        power = np.ones(len(y))
+        each = [
+            self.for_output(c).tilted_moments(y[:, [c]], mean[:, c], variance[:, c], power)
+            for c in range(y.shape[1])
+        ]
+        return np.sum([one.log_integral for one in each], axis=0)
 
     def cdf(self, y, mean, variance, noise_variance=None):
         """Return P(Y <= y); see the class."""

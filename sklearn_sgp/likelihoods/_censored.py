@@ -12,8 +12,11 @@ from ._own_parameter import OwnParameter
 from ._quadrature import gaussian_expectations
 from ._tilted import TiltedMoments
 
-# Share of a limit's size by which rounding moves a target that is at it.
-_AT_LIMIT = 1e-9
+# Share of a limit's size by which rounding moves a target that is at it. Targets that are learned
+# from are multiples of 2^-24.
+_AT_LIMIT = 1e-7
+# Variances of targets as scaled that differ by less from 1 are those of normalised targets.
+_NORMALISED = 0.01
 _LOG_2PI = np.log(2.0 * np.pi)
 
 
@@ -30,7 +33,7 @@ class Censored(OwnParameter, Likelihood):
         both None, the smallest and the largest target are limits, where at least two rows have it.
     noise_variance : float, ndarray of shape (t,) or None, default=None
         In units of the targets as ``normalize_y`` has scaled them. None learns it, for each target
-        column.
+        column, within 1e-6 and 1e3 times the variance of the targets.
     units : pair of (center, scale) or None, default=None
         Centre and scale of the targets as scaled, (t,) each. The estimator sets them.
     """
@@ -38,6 +41,8 @@ class Censored(OwnParameter, Likelihood):
     scales_targets = True
     takes_warps = False
     _own, _own_start, _own_bounds = "noise_variance", 0.1, (1e-6, 1e3)
+    # Variances of the targets, and of these as scaled, which start and bounds are relative to.
+    _variance, _unit = None, 1.0
 
     def __init__(
         self,
@@ -64,18 +69,34 @@ class Censored(OwnParameter, Likelihood):
         if self.lower is None and self.upper is None:
             low, high = _repeated_ends(y, weight)
             found = copy(self).set_params(lower=low, upper=high)
-            return found._with_own(t)
+            return found._begun(y, weight)
         low, high = (_limit(self, name, t) for name in ("lower", "upper"))
         if not (low < high).all():
             raise ValueError(
                 "The 'lower' limit of Censored must be below the 'upper' one. Got "
                 f"{self.lower!r} and {self.upper!r}."
             )
-        return self._with_own(t)
+        return self._begun(y, weight)
+
+    def _begun(self, y, weight):
+        begun = copy(self._with_own(y.shape[1]))
+        begun._variance = _variances(y, weight)
+        return begun
 
     def for_scaled_targets(self, center, scale):
         """Return the likelihood of targets as they are scaled."""
-        return copy(self).set_params(units=(np.array(center), np.array(scale)))
+        scaled = copy(self).set_params(units=(np.array(center), np.array(scale)))
+        if self._variance is None or not self._learned:
+            return scaled
+        unit = self._variance / np.square(scale)
+        scaled._unit = np.where(np.abs(unit - 1.0) < _NORMALISED, 1.0, unit)
+        return scaled._copied(self._own_value / self._unit * scaled._unit, learned=True)
+
+    @property
+    def theta_bounds(self):
+        """Bounds of what is learned, about the variance of the targets as scaled."""
+        bounds = super().theta_bounds
+        return bounds + np.log(np.broadcast_to(self._unit, len(bounds)))[:, None]
 
     def for_output(self, output):
         """Return the likelihood of one output."""
@@ -87,7 +108,7 @@ class Censored(OwnParameter, Likelihood):
         if self.units is not None:
             own["units"] = tuple(np.array(_entry(part, output)) for part in self.units)
         result = copy(one).set_params(**own)
-        result._learned = one._learned
+        result._learned, result._unit = one._learned, _entry(self._unit, output)
         return result
 
     @property
@@ -250,7 +271,9 @@ def _repeated_ends(y, weight):
     """Return the smallest and the largest target of each output that two rows have, or infinity."""
     weight, ends = np.ones(len(y)) if weight is None else weight, []
     for extreme, none in ((np.nanmin(y, axis=0), -np.inf), (np.nanmax(y, axis=0), np.inf)):
-        ends.append(np.where(weight @ (y == extreme) > 1.0, extreme, none))
+        at = y == extreme  # one row of weight 2 is two
+        is_repeated = (weight @ at > 1.0) | (np.count_nonzero(at[weight > 0.0], axis=0) > 1)
+        ends.append(np.where(is_repeated, extreme, none))
     low, high = ends
     if not (np.isfinite(low) | np.isfinite(high)).all():
         low, high = np.nanmin(y), np.nanmax(y)
@@ -260,6 +283,15 @@ def _repeated_ends(y, weight):
             "end: give the limit, as Censored(lower=0.5), or take 'gaussian'."
         )
     return low, high
+
+
+def _variances(y, weight):
+    """Return the variance of each output that was observed, (t,); 1 where targets are equal."""
+    weight, seen = np.ones(len(y)) if weight is None else weight, ~np.isnan(y)
+    total = np.maximum(weight @ seen, np.finfo(np.float64).tiny)
+    away = np.where(seen, y, 0.0) - weight @ np.where(seen, y, 0.0) / total
+    variance = weight @ np.where(seen, away**2, 0.0) / total
+    return np.where(variance > 0.0, variance, 1.0)
 
 
 def _entry(values, output):

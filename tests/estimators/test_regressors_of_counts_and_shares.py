@@ -190,3 +190,16 @@ def test_batches_beyond_a_limit_are_no_drift():
     model.partial_fit(X, np.minimum(y, 2.5))
     later = rng.uniform(1.5, 2.0, (60, 1))
     model.partial_fit(later, np.full(60, 2.5))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e4])
+def test_numbers_with_limits_need_no_scaling(unit):
+    """As they are given they have much the predictions that they have when they are scaled."""
+    X, y, _ = table("censored", 150)
+    options = {"likelihood": Censored(lower=47.0 * unit), "n_inducing": 10, "random_state": 0}
+    scaled = SVGPRegressor(**options).fit(X, unit * y)
+    given = SVGPRegressor(**options, normalize_y=(50.0 * unit, 1.0)).fit(X, unit * y)
+    mean, std = scaled.predict(X, return_std=True)
+    error = np.abs(given.predict(X) - mean) / std
+    assert error.max() < 0.2
+    assert_allclose(given.predict_std(X), std, rtol=0.1)

@@ -277,3 +277,34 @@ def test_the_component_of_limits_is_the_prediction():
     assert_allclose(expected, variance + 0.2)
     assert_allclose(variances(np.array([2, 0])), expected[[2, 0]])
     assert_array_equal(log_weights, [0.0])
+
+
+def test_limits_are_seen_in_targets_on_the_grid(rng):
+    """Learning rounds targets as scaled to multiples of 2^-24, and with them those at a limit."""
+    for center, scale in rng.uniform(0.1, 9.0, (40, 2)):
+        likelihood = Censored(lower=0.0, upper=5.0, noise_variance=0.2)
+        likelihood = likelihood.for_scaled_targets(np.array([center]), np.array([scale]))
+        y = (np.array([[0.0], [1e-3], [4.999], [5.0]]) - center) / scale
+        rounded = np.round(y * 2.0**24) / 2.0**24
+        assert_array_equal(likelihood.are_numbers(rounded)[:, 0], [False, True, True, False])
+
+
+def test_noise_of_limits_is_relative_to_the_targets():
+    """Start and bounds follow the variance of targets that are not scaled, output by output."""
+    y = np.array([[0.0, 0.0], [0.0, 0.0], [2e3, 2.0], [4e3, np.nan]])
+    begun = Censored(lower=0.0).initialized(y, None)
+    scaled = begun.for_scaled_targets(np.zeros(2), np.ones(2))
+    variance = np.nanvar(y, axis=0)
+    assert_allclose(np.exp(scaled.theta), 0.1 * variance)
+    assert_allclose(np.exp(scaled.theta_bounds[:, 1]), 1e3 * variance)
+    one = scaled.for_output(1)
+    assert_allclose(np.exp(one.theta_bounds[0]), [1e-6 * variance[1], 1e3 * variance[1]])
+    usual = begun.for_scaled_targets(y.mean(axis=0), np.sqrt(variance))
+    assert_array_equal(usual.theta_bounds, Censored().initialized(y[:2] * 0, None).theta_bounds)
+
+
+def test_rows_of_little_weight_are_rows():
+    """Ends that many rows of weight 0.1 have are limits."""
+    y = np.repeat([[0.0], [1.0], [2.0]], [30, 5, 5], axis=0)
+    found = Censored().initialized(y, np.full(40, 0.1))
+    assert_array_equal([found.lower[0], found.upper[0]], [0.0, 2.0])

@@ -7,7 +7,7 @@ from scipy.special import betaln, expit, gammaln
 from slow_variants import slow
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
-from sklearn_sgp.likelihoods import Likelihood, Logit, Poisson
+from sklearn_sgp.likelihoods import ExpectedLogDensity, Likelihood, Logit, Poisson
 
 
 class OnlyDensity(Likelihood):
@@ -51,6 +51,21 @@ class Binomial(Likelihood):
     def moments(self, mean, variance, noise_variance=None):
         p = expit(mean)
         return 10.0 * p, 10.0 * p * (1.0 - p) + 100.0 * (p * (1.0 - p)) ** 2 * variance
+
+
+class Exponential(Likelihood):
+    """Waiting times with mean exp(f), of which only the expectation is known."""
+
+    identity_mean = False
+
+    def expected_log_density(self, y, mean, variance, noise_variance=None):
+        scaled = y * np.exp(-mean + 0.5 * variance)
+        value = (-mean - scaled).sum(axis=1)
+        return ExpectedLogDensity(value, scaled - 1.0, -0.5 * scaled, np.zeros(len(y)))
+
+    def moments(self, mean, variance, noise_variance=None):
+        first = np.exp(mean + 0.5 * variance)
+        return first, first**2 * (2.0 * np.exp(variance) - 1.0)
 
 
 def hurdle(f, rng):
@@ -97,3 +112,30 @@ def test_ten_lines_are_a_likelihood(make, likelihood, draw):
     mean = model.fit(X, y).predict(X)
     truth = likelihood.moments(f, np.zeros(200))[0]
     assert np.mean((mean - truth) ** 2) < 0.3 * np.var(truth)
+
+
+def test_densities_follow_from_the_likelihood():
+    """Of targets of two outputs by quadrature, of classes from their probabilities."""
+    y = np.array([[0.0, 2.0], [3.0, 1.0], [12.0, 0.0]])
+    mean, variance = np.array([[-1.0, 0.5], [0.5, 0.0], [2.0, -0.3]]), np.full((3, 2), 0.3)
+    likelihood = OnlyDensity(Poisson(0.3))
+    expected = likelihood.inner.log_predictive_density(y, mean, variance)
+    assert_allclose(likelihood.log_predictive_density(y, mean, variance), expected, rtol=1e-6)
+    zero = likelihood.log_predictive_density(y, mean, 0.0 * variance)
+    assert_allclose(zero, likelihood.inner.log_density(y, mean).sum(axis=1), rtol=1e-6)
+    logit, code = Logit(0.2), np.array([[1.0], [-1.0], [1.0]])
+    of_logit = logit.log_predictive_density(code, mean[:, :1], variance[:, :1])
+    found = Likelihood.log_predictive_density(logit, code, mean[:, :1], variance[:, :1])
+    assert_allclose(found, of_logit, rtol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [Binomial(), Exponential()])
+def test_streams_take_later_batches(likelihood, rng):
+    """They are scored where the likelihood tells a density, and learned from anyhow."""
+    X = rng.uniform(-3.0, 3.0, (80, 1))
+    y = binomial(np.sin(X[:, 0]), np.random.RandomState(0))
+    model = StreamingSGPRegressor(likelihood=likelihood, n_inducing=8, max_iter=5, random_state=0)
+    model.partial_fit(X[:40], y[:40]).partial_fit(X[40:], y[40:])
+    assert model.n_samples_seen_ == 80
+    assert np.isfinite(model.batch_log_density_) == isinstance(likelihood, Binomial)
+    assert np.isfinite(model.predict(X)).all()
