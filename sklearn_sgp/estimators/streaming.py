@@ -184,9 +184,12 @@ def _add(estimator, engine, inputs, y, weight, clock):
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
-    fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
+    constant = noise.constant - before.row_noise.constant
+    fitted = fitted.with_noise(noise, constant)
+    trace.objectives = [value + constant for value in trace.objectives]
     fitted, targets = about_learned_means(fitted, targets.of_rows(y, weight).after(rows))
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial), targets=targets)
+    trace.choices = trace.choices or estimator.choices_  # the last ones that there were
     store(estimator, gone_ahead(fitted), rows.total_weight, trace)
     estimator.n_samples_seen_ += count_samples(inputs.X, weight)
     return None, None
@@ -198,17 +201,19 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     initial = earlier.joined(inputs, y, weight)
     if initial.rule.in_turn:
         return initial
+    if not engine.keeps_rows:
+        return None
+    how = earlier, before.state.has_signal, before.start.columns.categorical
     if of_classes:
         may_stay = engine.may_keep(before.start, settings_of(estimator))
-        has_signal = before.state.has_signal
-        return initial.worth_keeping(earlier, has_signal, of_classes) if may_stay else None
+        return initial.worth_keeping(*how, of_classes) if may_stay else None
     if engine.follows_level:
         initial = initial.judged(earlier, before, rows, estimator.n_jobs)
     else:
         initial = replace(initial, theta=before.parameters.theta)
     if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
         return None
-    return initial.worth_keeping(earlier, before.state.has_signal)
+    return initial.worth_keeping(*how)
 
 
 def _known(estimator, earlier, initial, rows, targets):

@@ -558,6 +558,8 @@ class StreamingSGPRegressor(SGPRegressor):
             )
 
     def _later_rows(self, inputs, y, weight):
+        if self.alpha_divergence > 0.0:
+            self._check_alpha()
         fitted = self._fitted
         if not mixes_outputs(self) and np.isnan(y.astype(np.float64)).any():
             fitted = replace(fitted, targets=fitted.targets.with_gaps())

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..data.inputs import Inputs
 from ..data.varying_noise import each_output
+from ..engines.base import has_predictive_density
 from ..engines.streams.answers import after_answer, answer_to, are_elsewhere, warn_of_shift
 from ..engines.streams.broken_rows import counted
 from ..engines.streams.moves import told_of_level
@@ -72,11 +73,13 @@ def scored(estimator, fitted, rows):
     if not mixes_outputs(estimator):  # score and bands are of the same moments
         known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
         fitted = replace(fitted, predictor=KnownMoments(*known))
-    log_p, state = estimator._log_densities(fitted, rows), fitted.state
+    state, log_p = fitted.state, np.nan
+    if has_predictive_density(fitted.likelihood):
+        log_p = estimator._log_densities(fitted, rows)
     is_new = state.places.sample.lacks(rows)
     told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)
-    return watch.scored(np.average(log_p, weights=rows.weights[1]))
+    return watch.scored(np.average(np.broadcast_to(log_p, len(rows)), weights=rows.weights[1]))
 
 
 def inputs_of(rows):

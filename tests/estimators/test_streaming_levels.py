@@ -65,7 +65,7 @@ def test_a_level_that_wanders_is_followed(level, least):
 def test_a_level_that_stays_is_left_alone(monkeypatch):
     """To the bit."""
     with monkeypatch.context() as patch:
-        patch.setattr(BatchLevels, "after", lambda self, X, level, variance: (self, level[0] * 0.0))
+        patch.setattr(BatchLevels, "after", lambda self, X, level, *_: (self, level[0] * 0.0))
         plain = streamed.__wrapped__(nothing, 1, 6)[0]
     model = streamed.__wrapped__(nothing, 1, 6)[0]
     grid = np.linspace(0.0, 10.0, 7)[:, None]

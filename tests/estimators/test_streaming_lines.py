@@ -45,6 +45,8 @@ def test_lags_without_noise_are_lines(cycles):
     assert next(one for one in model.choices_ if one["taken"])["candidate"] == "RBF + Linear"
     off = model.predict(X[80:]) - y[80:]
     assert np.sqrt(np.mean(off**2)) < 1e-4 * y.std()
+    told = model.choices_
+    assert model.partial_fit(X[80:], y[80:]).choices_ == told  # nothing else was compared
 
 
 def test_lines_stay_in_later_batches_and_after_a_restart(cycles):

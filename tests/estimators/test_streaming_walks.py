@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp import StreamingSGPRegressor
 from sklearn_sgp.engines.streams import wandering
@@ -146,3 +146,27 @@ def test_a_walk_goes_on_after_a_restart_and_with_late_rows():
             one.partial_fit(X, y).partial_fit(X[:30] - 8.0, y[:30])
     assert_array_equal(model.predict(X), again.predict(X))
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_targets_of_one_column_or_of_a_table(rng):
+    """A walk beside a function of other columns is followed the same for y and y[:, None]."""
+    n = 8 * N
+    X = np.column_stack([rng.uniform(0.0, 6.0, n), np.arange(n) / N])
+    y = 3.0 * np.sin(X[:, 0]) + np.cumsum(0.3 * rng.normal(size=n)) + 0.1 * rng.normal(size=n)
+    one, other = (StreamingSGPRegressor(random_state=0) for _ in range(2))
+    for lo in range(0, n, N):
+        some = slice(lo, lo + N)
+        one.partial_fit(X[some], y[some])
+        other.partial_fit(X[some], y[some, None])
+    assert_array_equal(one.predict(X), other.predict(X)[:, 0])
+
+
+def test_a_limit_of_time_keeps_what_was_learned(rng):
+    """A batch with next to no time began anew from starting values."""
+    X = rng.uniform(0.0, 6.0, (200, 1))
+    y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:100], y[:100])
+    before = model.kernel_.theta
+    model.set_params(max_time=1e-6).partial_fit(X[100:], y[100:])
+    assert_allclose(model.kernel_.theta, before, atol=0.05)  # in units of all targets
+    assert model.n_samples_seen_ == 200

@@ -58,15 +58,18 @@ class Series:
     spreads: np.ndarray
 
     @classmethod
-    def before(cls, X, level, variance):
-        """Return what is known before the first batch that tells, with inputs X."""
+    def before(cls, X, level, variance, n):
+        """Return what is known before the first batch that tells, of n rows with inputs X."""
         d = (0, X.shape[1])
-        numbers = np.array([-1.0]), np.array([-0.5 * len(X)]), np.zeros(1)
+        numbers = np.array([-1.0]), np.array([-0.5 * n]), np.zeros(1)
         return cls(*numbers, level[None], variance[None], np.empty(d), np.empty(d))
 
-    def joined(self, X, level, variance):
-        """Add parts of a batch with inputs X, (n, d), of levels and variances (parts, t)."""
-        count, n = len(level), len(X)
+    def joined(self, X, level, variance, n):
+        """Add parts of a batch of n rows, of levels and variances (parts, t).
+
+        X are inputs of these, or of some.
+        """
+        count = len(level)
         row = self.end[-1] + n * (np.arange(count) + 0.5) / count
         number = np.full(count, self.batch[-1] + 1.0)
         end = np.full(count, self.end[-1] + n)
@@ -74,7 +77,7 @@ class Series:
         every = [np.concatenate(pair) for pair in parts]
         last = every[0] >= number[0] - _BATCHES_KEPT
         means = np.vstack([self.means, X.mean(axis=0)])[-_BATCHES_KEPT:]
-        spreads = np.vstack([self.spreads, X.var(axis=0) / n])[-_BATCHES_KEPT:]
+        spreads = np.vstack([self.spreads, X.var(axis=0) / len(X)])[-_BATCHES_KEPT:]
         return Series(*(each[last] for each in every), means, spreads)
 
     @property
@@ -107,16 +110,17 @@ class BatchLevels:
     ahead: np.ndarray | float = 0.0
     variance: np.ndarray | float = 0.0
 
-    def after(self, X, level, variance):
+    def after(self, X, level, variance, n_rows=None):
         """Return these after a batch, and by how much all that is known is to be moved, (t,).
 
-        X are the inputs of the batch; levels and variances, (parts, t), are of parts of it, besides
-        what is known.
+        X are the inputs of the batch, or of some of its ``n_rows``; levels and variances, (parts,
+        t), are of parts of it, besides what is known.
         """
+        n_rows = len(X) if n_rows is None else n_rows
         t = level.shape[1]
         moved, move = np.broadcast_to(self.moved, (t,)), np.zeros(t)
-        told = self.told or Series.before(X, moved, variance[0])
-        told = told.joined(X, level + moved, variance)
+        told = self.told or Series.before(X, moved, variance[0], n_rows)
+        told = told.joined(X, level + moved, variance, n_rows)
         ahead, wanders = np.zeros(t), np.zeros(t)
         for c in range(t) if _are_alike(told.means, told.spreads) else ():
             found = filtered(*told.of_output(c))

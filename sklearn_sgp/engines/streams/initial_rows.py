@@ -124,17 +124,19 @@ class InitialRows:
         """Return these, as a fit has them, where none stands for others as well."""
         return self.rule.as_kept(self.rows, rows)
 
-    def worth_keeping(self, earlier, has_signal, of_classes=False):
+    def worth_keeping(self, earlier, has_signal, categorical=(), of_classes=False):
         """Return these; None where they will not begin a stream any more.
 
         That is where they are too many, where one lies far outside, or the batch of them that came
         after earlier ones: a fit to all rows would make that the unit of everything. No label is a
-        reading that may be broken, whatever its row is.
+        reading that may be broken, whatever its row is, nor is a code of a category, in columns
+        that are ``categorical``.
         """
-        is_far = np.ptp(self.rows.X, axis=0) > _OUTSIDE * np.ptp(earlier.rows.X, axis=0)
-        is_far &= np.ptp(earlier.rows.X, axis=0) > 0.0
-        is_kept = len(self.rows) <= most_kept(has_signal) and not is_far.any()
-        is_usual = of_classes or _are_of_one_size(self.rows)
+        X, before = (np.delete(one, categorical, axis=1) for one in (self.rows.X, earlier.rows.X))
+        is_far = np.ptp(X, axis=0) > _OUTSIDE * np.ptp(before, axis=0)
+        is_far &= np.ptp(before, axis=0) > 0.0
+        is_kept = len(X) <= most_kept(has_signal) and not is_far.any()
+        is_usual = of_classes or _are_of_one_size(X, self.rows.y)
         return self if is_kept and is_usual else None
 
 
@@ -153,9 +155,9 @@ def _copied(rows):
     return replace(rows, **{name: np.array(part) for name, part in parts if part is not None})
 
 
-def _are_of_one_size(rows):
+def _are_of_one_size(X, y):
     """Return whether no row is an outlier of targets or inputs that nobody would begin with."""
-    values = np.column_stack([np.asarray(rows.X, dtype=np.float64), rows.y])
+    values = np.column_stack([np.asarray(X, dtype=np.float64), y])
     low, middle, high = np.nanquantile(values, [0.1, 0.5, 0.9], axis=0)
     off, spread = np.nanmax(np.abs(values - middle), axis=0), high - low
     return not ((off > _OUTSIDE * spread) & (spread > 0.0)).any()

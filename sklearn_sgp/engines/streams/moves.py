@@ -24,7 +24,8 @@ def told_of_level(fitted, rows, n_jobs):
         return fitted
     if not np.all(fitted.targets.scale**2 > 0.0):
         return fitted
-    rows = rows.select(np.linspace(0, len(rows) - 1, min(len(rows), ROWS_TOGETHER)).astype(np.intp))
+    n = len(rows)
+    rows = rows.select(np.linspace(0, n - 1, min(n, ROWS_TOGETHER)).astype(np.intp))
     targets, state = fitted.targets, fitted.state
     X = np.asarray(rows.X, dtype=np.float64)
     part = parts_of(X)
@@ -35,7 +36,7 @@ def told_of_level(fitted, rows, n_jobs):
         level, own = _levels(prediction, part, targets.scaled_variance(state.levels.variance))
     except NotPositiveDefiniteError:
         return fitted
-    levels, move = state.levels.after(X, targets.scale * level, targets.scale**2 * own)
+    levels, move = state.levels.after(X, targets.scale * level, targets.scale**2 * own, n)
     return _moved(replace(fitted, state=replace(state, levels=levels)), move)
 
 

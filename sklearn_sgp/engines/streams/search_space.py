@@ -29,8 +29,7 @@ def plausible(start, parameters, rows):
     targets.
     """
     space, is_mixed = start.space, parameters.mixes_outputs
-    by_user = "theta" not in start.with_default_bounds or not space.learns("theta")
-    if by_user or is_mixed or not start.likelihood.scales_targets:
+    if is_mixed or not start.learns_default_kernel or not start.likelihood.scales_targets:
         return space
     most = np.log(_LARGEST_VARIANCE * max(start.units.bounds[1], np.nanmean(rows.targets**2)))
     bounds = np.array(space.group("theta").bounds)
@@ -50,7 +49,7 @@ def humble(start, share):
     if "log_noise" in start.with_default_bounds:
         least = np.min(parameters.noise_variance) * share**2
         space = space.raised("log_noise", least)
-    if "theta" in start.with_default_bounds and space.learns("theta"):
+    if start.learns_default_kernel:
         bounds = np.array(space.group("theta").bounds)
         lower = np.maximum(bounds[:, 0], parameters.theta + 2.0 * np.log(share))
         bounds[:, 0] = np.where(variance_mask(parameters.expression), lower, bounds[:, 0])
@@ -65,7 +64,7 @@ def alike(start, parameters, weight):
     them free. They are held at the parameters; ``weight`` is that of all rows so far.
     """
     space = start.space
-    if "theta" not in start.with_default_bounds or not space.learns("theta"):
+    if not start.learns_default_kernel:
         return start
     factors = [factor for _, factor, _ in category_slots(parameters.expression)]
     held = [each.ravel() for each in factors if weight < ROWS_FOR_FACTORS * len(each)]
@@ -118,6 +117,8 @@ def trusted(space, parameters, radius, kernel_radius=None, fall=1.0):
         lower, rise = (fall, NOISE_MOVES) if group.name == "log_noise" else (1.0, 1.0)
         value = np.atleast_1d(parameters.values[group.name])
         reach = radius if kernel_radius is None or group.name != "theta" else kernel_radius
+        if group.name == "theta":
+            reach = reach * group.reach * group.unit  # weights of directions are no logarithms
         ends = np.column_stack([value - lower * reach, value + rise * reach])
         lower, upper = np.reshape(group.bounds, (-1, 2)).T[..., None]
         space = space.with_group(group.name, bounds=np.clip(ends, lower, upper))

@@ -41,9 +41,8 @@ def better_start(start, parameters, rows, n_inducing):
     n_inducing : int
         Most inducing inputs.
     """
-    is_default = "theta" in start.with_default_bounds and start.space.learns("theta")
     rows = rows.fixed_subset(_LOOKED_AT_ROWS)
-    if not (is_default and start.likelihood.conjugate) or parameters.mixes_outputs:
+    if not (start.learns_default_kernel and start.likelihood.conjugate) or parameters.mixes_outputs:
         return None
     if len(rows) < _FEWEST_LOOKED_AT or not _can_be_explained(rows):
         return None

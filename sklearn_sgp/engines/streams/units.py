@@ -14,6 +14,7 @@ from ...gp.multi_output import CoregionalisedPosterior
 from ...gp.posterior import Posterior
 from ...gp.prior import Prior
 from ...kernels._length_scales import variance_mask
+from ...objectives.multi_output import noise_of_outputs
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def about_learned_means(fitted, targets):
     if weight.min() > 0.999 * max(weight.max(), state.weight_seen):
         return fitted, targets
     q = fitted.posterior.coupled
-    precision = weight / parameters.noise_variance
+    precision = weight / noise_of_outputs(parameters)
     own = np.where(weight > 0.0, (state.moments.mean - targets.mean) / targets.scale, 0.0)
     of_mean = [np.kron(W, one) for W, one in zip(parameters.mixing, state.ones.T, strict=True)]
     of_mean = np.column_stack(of_mean)

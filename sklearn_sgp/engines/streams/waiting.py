@@ -36,6 +36,8 @@ class Waiting:
         """Add the rows of a batch, of which ``fitted`` knows."""
         mean, variance = fitted.predictor.moments(rows, 1)
         squares, weight = (rows.targets - mean) ** 2 + variance, rows.weights[1][:, None]
+        if fitted.parameters.mixes_outputs:
+            weight = weight * fitted.parameters.shares
         return Waiting(
             self.weight + rows.total_weight,
             self.counts + np.sum(weight * ~np.isnan(squares), axis=0),

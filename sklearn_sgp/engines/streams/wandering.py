@@ -254,7 +254,9 @@ class Level:
         has_varied = is_plain and (fitted.state.moments.low < fitted.state.moments.high).all()
         if self.time is None or not has_varied or len(before) < _FEWEST_BEFORE:
             return replace(self, is_near=False)
-        before = replace(before, y_mean=targets.mean, y_scale=targets.scale)
+        # targets as the user gave them, of one column or several, before any warp
+        y = targets.warped(np.asarray(before.y, dtype=np.float64).reshape(len(before), -1))
+        before = replace(before, y=y, y_mean=targets.mean, y_scale=targets.scale)
         if np.isnan(before.y).any() or np.isnan(rows.y).any():
             return replace(self, is_near=False)
         said = _said(fitted, before, rows, self.time, self.wanders, n_jobs)

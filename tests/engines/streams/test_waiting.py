@@ -27,7 +27,8 @@ class Moments:
 
 def waiting_of(pieces, predictor):
     """What is known of some batches."""
-    found, fitted = NONE_WAITING, SimpleNamespace(predictor=predictor)
+    outputs = SimpleNamespace(mixes_outputs=False)
+    found, fitted = NONE_WAITING, SimpleNamespace(predictor=predictor, parameters=outputs)
     for rows in pieces:
         found = found.joined(fitted, rows)
     return found
