@@ -325,6 +325,9 @@ def log_density_scorer(
 def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """Compute the negative mean continuous ranked probability score, as a scorer.
 
+    It is that of Gaussian observations with predicted means and standard deviations, whatever the
+    likelihood is: of small counts take :func:`log_density_scorer`.
+
     Parameters
     ----------
     estimator : estimator instance
@@ -352,7 +355,7 @@ def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
     """
     model, inputs = final_step(estimator, X)
     try:
-        mean, std = model.predict(inputs, return_std=True)
+        mean, std = predicted_observations(model, inputs)
     except TypeError as error:
         raise TypeError(
             "neg_crps_scorer needs a regressor whose predict takes return_std, or a fitted "
@@ -360,6 +363,13 @@ def neg_crps_scorer(estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
             "takes classifiers, too."
         ) from error
     return -continuous_ranked_probability_score(y, mean, std)
+
+
+def predicted_observations(model, inputs):
+    """Return means and standard deviations of observations, whatever ``include_noise`` is."""
+    if hasattr(model, "predict_distribution"):
+        return model.predict(inputs, return_std=True, include_noise=True)
+    return model.predict(inputs, return_std=True)
 
 
 def final_step(estimator, X=None):

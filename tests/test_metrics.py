@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.metrics import (
     continuous_ranked_probability_score,
     interval_coverage,
@@ -318,3 +319,12 @@ def test_crps_scorer_takes_what_passes_arguments_on(data):
     X, y = data
     model = GaussianStub(slope=0.3, std=2.0).fit(X, y)
     assert neg_crps_scorer(Wrapper(model), X, y) == neg_crps_scorer(model, X, y)
+
+
+def test_crps_is_of_observations(rng):
+    """Also of a model that predicts deviations of the function by default."""
+    X = rng.uniform(0.0, 6.0, (120, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=120)
+    model = SVGPRegressor(n_inducing=10, max_iter=20, random_state=0).fit(X, y)
+    expected = neg_crps_scorer(model, X, y)
+    assert neg_crps_scorer(model.set_params(include_noise=False), X, y) == expected

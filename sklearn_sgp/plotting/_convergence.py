@@ -133,6 +133,11 @@ class ConvergenceDisplay:
             raise ValueError(f"The 'x' parameter must be 'seconds' or 'entries'. Got {x!r}.")
         model = fitted_model(estimator, "objectives_", "ConvergenceDisplay")
         values, ylabel = np.asarray(model.objectives_), "objective (nats)"
+        if per_row and hasattr(model, "forget_factor") and model.n_steps_ > 1:
+            raise ValueError(
+                "per_row must be False for a stream, whose objectives are of its last batch. Got "
+                f"{model.n_steps_} batches."
+            )
         if per_row:
             values, ylabel = values / model.n_samples_seen_, "objective (nats per row)"
         if x == "seconds":

@@ -107,7 +107,7 @@ class EmbeddingDisplay:
             style = {"cmap": "gray_r", "shading": "auto", "rasterized": True, "alpha": 0.7}
             self.image_ = ax.pcolormesh(*self.grid, spread.T, **style)
         for k, label in enumerate(np.unique(labels)):
-            rows = labels == label
+            rows = labels == label if label == label else labels != labels  # NaN
             style = {"ls": "", "marker": ".", "ms": 4, "color": f"C{k}", "label": str(label)}
             if std is not None:
                 bars = {"ls": "", "color": f"C{k}", "alpha": 0.35, "lw": 0.6, **(bar_kwargs or {})}

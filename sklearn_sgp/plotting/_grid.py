@@ -56,7 +56,11 @@ def inducing_points_in_inputs(estimator, X=None):
     """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
-        return estimator.inducing_points_
+        Z = estimator.inducing_points_
+        form = getattr(estimator, "_format", None)
+        for k in () if form is None else form.apart:  # columns that the kernel does not see
+            Z = np.insert(Z, k, np.nan, axis=1)
+        return Z
     Z = inducing_points_in_inputs(estimator[-1])
     if len(estimator) == 1 or Z is None:
         return Z
@@ -206,6 +210,7 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
     returns.
     """
     shape = tuple(len(places) for places in grid)  # (n_0,) or (n_0, n_1)
+    _check_units(final_step(estimator)[0], include_noise)
     X = part.inputs(np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid)))
     X = _table(X, columns, rows_of)
     with nameless_features_allowed():
@@ -218,6 +223,16 @@ def posterior_on_grid(estimator, grid, part, confidence, include_noise, target, 
     if mean.ndim == 2:
         mean, spread = mean[:, target], spread[:, target]
     return {"mean": mean.reshape(shape), name: spread.reshape(shape + spread.shape[1:])}
+
+
+def _check_units(model, include_noise):
+    """Refuse deviations of a function whose units are not those of y."""
+    likelihood = getattr(model, "likelihood_", None)
+    if not include_noise and not getattr(likelihood, "identity_mean", True):
+        raise ValueError(
+            "include_noise must be True for a likelihood whose mean is no linear function of the "
+            f"latent one, which has other units than y. Got {likelihood!r}."
+        )
 
 
 def _table(places, columns, rows_of):

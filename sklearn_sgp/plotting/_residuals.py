@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
+from ..metrics import predicted_observations
 from ._columns import Categories, column_of, columns_in
 from ._common import checked_names, dataframe_of, drawing_axes, pyplot, step_with_deviations
 
@@ -191,7 +192,7 @@ class ResidualDisplay:
         pyplot("ResidualDisplay.from_estimator")
         X = dataframe_of(X)
         model, inputs = step_with_deviations(estimator, X, "ResidualDisplay")
-        mean, std = model.predict(inputs, return_std=True)
+        mean, std = predicted_observations(model, inputs)
         names, columns = _columns(X, features)
         options = {"n_bins": n_bins, "subsample": subsample, "random_state": random_state}
         return cls.from_predictions(

@@ -24,6 +24,12 @@ class FunctionsInUnits:
 
     def __call__(self, X):
         X = as_table(X)
+        names = getattr(X, "columns", None)
+        if self.form.names is not None and names is not None and tuple(names) != self.form.names:
+            raise ValueError(
+                f"The columns of X must be those of fit, {list(self.form.names)}, in their order. "
+                f"Got {list(names)}."
+            )
         n_features = self.functions.n_features + len(self.form.apart)
         n_features -= len(self.form.missing.columns)
         if np.ndim(X) == 2 and np.shape(X)[1] != n_features:

@@ -150,3 +150,13 @@ def test_queries_are_told_to_collect(model, frame):
     pl = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"Got a LazyFrame: pass X\.collect\(\)"):
         clone(model).fit(pl.DataFrame(frame.to_dict("list")).lazy(), np.arange(40.0))
+
+
+def test_drawn_functions_know_the_columns(rng):
+    """Columns in another order were taken by their places."""
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    model = SVGPRegressor(n_inducing=5, max_iter=2, random_state=0).fit(X, X["a"])
+    functions = model.sample_functions()
+    assert functions(X).shape[0] == 60
+    with pytest.raises(ValueError, match="in their order"):
+        functions(X[["b", "a"]])

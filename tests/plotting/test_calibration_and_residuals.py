@@ -246,3 +246,12 @@ def test_pictures_render(rng, n_features):
     display.figure_.canvas.draw()
     axes = plt.subplots(1, len(display.axes_))[1]
     assert display.plot(ax=axes).axes_[0] is axes[0]
+
+
+def test_residuals_are_of_observations(rng):
+    """Also of a model that predicts deviations of the function by default."""
+    X = rng.uniform(0.0, 6.0, (120, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=120)
+    model = SVGPRegressor(n_inducing=10, max_iter=20, include_noise=False, random_state=0).fit(X, y)
+    display = ResidualDisplay.from_estimator(model, X, y)
+    assert 0.7 < np.std(display.residuals) < 1.3

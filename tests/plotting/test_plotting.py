@@ -29,7 +29,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor  # noqa: E402
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor  # noqa: E402
 from sklearn_sgp.kernels import Categorical, Columns  # noqa: E402
 from sklearn_sgp.plotting import (  # noqa: E402
     ConvergenceDisplay,
@@ -627,3 +627,29 @@ def test_displays_render(n_features):
     ConvergenceDisplay.from_estimator(model, name="trace").figure_.canvas.draw()
     RelevanceDisplay.from_estimator(model).figure_.canvas.draw()
     PosteriorDisplay.from_estimator(model, X, y).figure_.canvas.draw()
+
+
+def test_functions_of_counts_are_in_other_units(rng):
+    """Their deviations are those of the logarithm of the rate: no band of counts."""
+    X = rng.uniform(0.0, 6.0, (60, 1))
+    model = SVGPRegressor(likelihood="poisson", n_inducing=5, max_iter=5, random_state=0)
+    model.fit(X, rng.poisson(3.0, 60))
+    with pytest.raises(ValueError, match="include_noise must be True"):
+        PosteriorDisplay.from_estimator(model, X, include_noise=False)
+
+
+def test_marks_beside_an_offset_column(rng):
+    """Inducing inputs are drawn on the axis of their own column, which the offset is not."""
+    X = np.column_stack([rng.normal(size=60), rng.uniform(5.0, 6.0, 60), rng.uniform(size=60)])
+    model = SVGPRegressor(likelihood="poisson", offset_column=0, n_inducing=5, random_state=0)
+    model.fit(X, rng.poisson(np.exp(1.0 + X[:, 0])))
+    display = PosteriorDisplay.from_estimator(model, X, feature=1)
+    assert np.min(display.inducing_points) > 4.0
+
+
+def test_bounds_of_a_last_batch_are_not_of_all_rows(rng):
+    X, y = rng.normal(size=(60, 1)), rng.normal(size=60)
+    model = StreamingSGPRegressor(n_inducing=5, max_iter=5, random_state=0)
+    ConvergenceDisplay.from_estimator(model.partial_fit(X[:30], y[:30]), per_row=True)
+    with pytest.raises(ValueError, match="per_row must be False"):
+        ConvergenceDisplay.from_estimator(model.partial_fit(X[30:], y[30:]), per_row=True)
