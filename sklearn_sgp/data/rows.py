@@ -441,3 +441,8 @@ def make_rows(X, y, weight, targets, labels=None, offset=None):
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     scaling = {"grid": targets.grid, "offset": offset}
     return Rows(X, y, weight, targets.mean, targets.scale, labels, **scaling)
+
+
+def with_targets(rows, before, targets):
+    """Return rows, whose y the targets ``before`` have encoded, with y as other targets do."""
+    return make_rows(rows.X, before.unwarped(rows.y), rows.observations, targets, rows.labels)

@@ -69,7 +69,7 @@ class Run(NamedTuple):
     value : float
         The objective there; NaN where every pass has another one.
     cut_by : str or None
-        What cut the last one short: "max_iter", "max_time" or `SINGULAR`.
+        What cut the last one short: "max_iter", "max_time", "max_steps" or `SINGULAR`.
     known : tuple or None
         The q(u) at which the next run begins: see `variational.base.LearningInference`.
     reached : float or None

@@ -87,6 +87,11 @@ def has_equal_noise(likelihood):
     return getattr(likelihood, "has_equal_noise", False)  # it may have another base
 
 
+def has_predictive_density(likelihood):
+    """Return whether log densities of targets can be predicted, which one of your own may lack."""
+    return getattr(likelihood, "has_predictive_density", True)  # it may have another base
+
+
 @dataclass(frozen=True)
 class Start:
     """Starting point of learning.
@@ -319,12 +324,15 @@ class State:
         The user's labels of blocks, in their order.
     goes_on : bool
         Whether later batches learn kernel and noise from where the fit has ended.
+    is_in_blocks : bool
+        Whether the model is one of rows in blocks, which has a specification.
     """
 
     attributes = {}
     keeps_rows = False
     labels = None
     goes_on = False
+    is_in_blocks = False
 
     def with_constant(self, constant):
         """Add a constant to the bound, where that is a part of it."""
@@ -361,7 +369,7 @@ class Fitted:
     unlike_rows : predict.observations.UnlikeRows
         Set when learning has ended.
     cut_by : str or None
-        What ended learning while the objective rose: "max_iter", "max_time" or
+        What ended learning while the objective rose: "max_iter", "max_time", "max_steps" or
         `optimize.lbfgs.SINGULAR`.
     """
 

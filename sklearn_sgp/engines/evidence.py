@@ -9,7 +9,6 @@ from ..kernels._white_noise import join_gradient, split_noise
 from ..objectives.block_evidence import block_evidence
 from ..optimize.parameters import Group, ParameterSpace
 from ..partitions.blocks import Blocks
-from .blocks.state import BlockState
 from .exact_fits import exact_objective
 from .left_out import cells_of
 from .variational.inference import FINAL_TOL, inference_for
@@ -38,12 +37,12 @@ def evidence_at(fitted, kernel, theta, rows, settings):
         None of a block model that has none.
     """
     kernel, parameters = _parameters_at(fitted, kernel, theta)
-    if isinstance(fitted.state, BlockState):
+    if fitted.state.is_in_blocks:
         evaluate, weight = _of_blocks(fitted, parameters, rows, settings)
     else:
         evaluate, weight = _of_rows(fitted, parameters, rows, settings)
     value, gradient = _with_enough_jitter(settings, parameters, evaluate)
-    if isinstance(fitted.state, BlockState):
+    if fitted.state.is_in_blocks:
         value += fitted.state.site_constant
     if gradient is not None:
         gradient = join_gradient(kernel, gradient["theta"], gradient["log_noise"])
@@ -62,8 +61,8 @@ def check_question(name, fitted, theta, eval_gradient, X, y):
         raise ValueError(
             "Gradient can only be evaluated for theta!=None. Got eval_gradient=True and theta=None."
         )
-    is_of_blocks = isinstance(fitted.state, BlockState)
-    if eval_gradient and is_of_blocks and not fitted.state.specification.model.has_gradient:
+    in_blocks = fitted.state.is_in_blocks
+    if eval_gradient and in_blocks and not fitted.state.specification.model.has_gradient:
         raise ValueError(
             "eval_gradient must be False with a `model` of your own, whose terms have no gradient. "
             "Got eval_gradient=True: the value alone is there."

@@ -34,7 +34,8 @@ def predicted_at_some(rows, posterior, likelihood):
     if not _has_classes(likelihood):
         return rows, posterior.mean(X)
     mean, variance = posterior.mean_variance(X)
-    return rows, likelihood.probabilities(mean, np.broadcast_to(variance, mean.shape))
+    variance = np.broadcast_to(variance, mean.shape)
+    return rows, likelihood.probabilities(rows.shifted(mean), variance)
 
 
 def warn_of_unexplained(rows, predicted, likelihood):

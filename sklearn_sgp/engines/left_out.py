@@ -6,7 +6,6 @@ import numpy as np
 
 from ..objectives.composite_likelihood import share_known
 from ..objectives.left_out_classes import LeftOutClasses
-from .blocks.state import BlockState
 
 # Rows at most that tell how sure a model is of classes: a second for 25,000 of two.
 _ROWS_OF_CLASSES = 8192
@@ -55,13 +54,19 @@ def left_out_rows(name, fitted, given, places, n_seen):
 def _check_factors(fitted):
     """Refuse block models of which it is not known what each row says."""
     state = fitted.state
-    if not isinstance(state, BlockState):
+    if not state.is_in_blocks:
         return
     if not state.specification.model.leaves_out:
         raise ValueError(
             "leave_one_out needs one of the models that have names, or a mixture of these. Got a "
             "`model` of your own, whose terms do not tell what each row of a block says: predict "
             "rows that were left out of fit."
+        )
+    total = sum(share for _, share in state.specification.model.components)
+    if state.specification.uses_near_rows and not np.isclose(total, 1.0):
+        raise ValueError(
+            "leave_one_out of rows near others needs a mixture whose weights sum to 1, in which "
+            f"each row counts once. Got a sum of {total:g}: predict rows that were left out of fit."
         )
     if not fitted.predictor.leaves_out:
         raise ValueError(

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._sampling import fixed_index
+from ..objectives.scores import effective_number
 
 # Rows that are looked at, and the share of them that bands should hold.
 _LOOKED_AT, _SHOULD_HOLD = 500, 0.9
@@ -80,7 +81,8 @@ def _check_bands(problem, fitted, rows, mean, variance):
     if inside is None:
         return
     held = np.average(inside.mean(axis=1), weights=rows.weights[1])
-    if _is_less(held, _SHOULD_HOLD, np.full(len(rows), _SHOULD_HOLD * (1.0 - _SHOULD_HOLD))):
+    one, weight = _SHOULD_HOLD * (1.0 - _SHOULD_HOLD), rows.weights[1]
+    if _is_less(held, _SHOULD_HOLD, np.full(len(rows), one), weight):
         wider = getattr(likelihood, "wider", None)
         other = "another likelihood" if wider is None else f"likelihood={wider!r}"
         problem.trace.doubt(
@@ -101,7 +103,8 @@ def _check_classes(problem, likelihood, rows, mean, variance):
     came = np.average(p[np.arange(len(p)), place], weights=weight)
     squares = (p**2).sum(axis=1)
     expected, spread = np.average(squares, weights=weight), (p**3).sum(axis=1) - squares**2
-    if _is_less(right, told, sure * (1.0 - sure)) and _is_less(came, expected, spread):
+    is_right_less = _is_less(right, told, sure * (1.0 - sure), weight)
+    if is_right_less and _is_less(came, expected, spread, weight):
         problem.trace.doubt(
             f"Probabilities should be as large as the share of rows that they are right for. Got "
             f"{told:.0%} for the most probable class of rows that are left out, which is right for "
@@ -115,7 +118,7 @@ def _first(fitted):
     return "Raise max_iter first. " if fitted.cut_by == "max_iter" else ""
 
 
-def _is_less(share, expected, variance):
-    """Return True if a share of rows is surely less than expected."""
-    error = np.sqrt(np.mean(variance) / len(variance))
+def _is_less(share, expected, variance, weight):
+    """Return True if a share of rows, with weights, is surely less than expected."""
+    error = np.sqrt(np.average(variance, weights=weight) / effective_number(weight))
     return share < expected - max(_MISSING, _SURELY * error)

@@ -230,12 +230,13 @@ def _start_with(
     expression, whites, theta_bounds = compile_without_noise(kernel, center)
     if likelihood.has_noise:
         given = choices.noise_variance, choices.noise_variance_bounds
-        noise, noise_bounds = starting_noise(whites, *given, rows.y.shape[1], units.variance)
+        how = rows.y.shape[1], units.variance, choices.learns
+        noise, noise_bounds = starting_noise(whites, *given, *how)
     else:
         noise, noise_bounds = fixed_unit_noise(whites, choices.kernel, likelihood)
         if rows.of_classes:
             noise = np.full(rows.y.shape[1], noise)
-    theta = np.clip(expression.theta, theta_bounds[:, 0], theta_bounds[:, 1])
+    theta = np.clip(expression.theta, *theta_bounds.T) if choices.learns else expression.theta
     values = {"theta": theta, "log_noise": np.log(noise)}
     if len(likelihood.theta):
         values["likelihood"] = likelihood.theta
@@ -369,6 +370,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     if not isinstance(method, str):
         Z = given_inducing(method, n_columns, choices.missing) if old is None else old
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
+        _check_codes(Z, choices.columns)
         return Z
     scale = input_scales(kernel, std)
     old = None if old is None else of_known_categories(old, parameters.expression)
@@ -382,6 +384,18 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         return choose(rows, kernel, least_noise, scale, rng)
     of_rows = rows.X, rows.observations
     return choose_inducing(method, *of_rows, n_inducing, kernel, scale, rng, choices.seconds)
+
+
+def _check_codes(Z, columns):
+    """Refuse inducing inputs whose categories are no codes."""
+    for column, keys in zip(columns.categorical, columns.categories, strict=True):
+        codes = Z[:, column]
+        if not (np.isin(codes, np.arange(len(keys)))).all():
+            raise ValueError(
+                f"inducing must have codes of categories in column {column}, from 0 to "
+                f"{len(keys) - 1} for {list(keys)}, as inducing_points_ has them. Got "
+                f"{np.unique(codes)[:8].tolist()}."
+            )
 
 
 def _features(parameters, n_features, rng, previous):

@@ -9,7 +9,7 @@ from ..kernels._defaults import CLASSES, PROPORTIONAL
 from ..optimize.progress import Clock
 from . import block_plan, collections, insights, recipes
 from .classifier import SGPClassifier
-from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_AFTER_FIT
+from .constraints import BLOCK_CONSTRAINTS, CLASS_WEIGHT, FIXED_IN_BLOCKS
 from .labels import checked_labels, later_rows
 from .learning import run_recipe, store_blocks
 from .marginal_likelihood import log_marginal_likelihood
@@ -324,8 +324,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     batches get sites given those of the rows before.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add
-    rows to. ``kernel``, ``kernel_priors``, ``inducing``, ``optimize_inducing``,
-    ``categorical_features`` and ``block_column`` must stay as in the first batch. After Ctrl-C
+    rows to. ``kernel``, ``kernel_priors``, ``likelihood``, ``alpha_epsilon``, ``inducing``,
+    ``optimize_inducing``, ``categorical_features``, ``missing``, the columns with names of their
+    own, and what says which model in which blocks, must stay as in the first batch. After Ctrl-C
     within the anytime solver the estimator has the last q(u). Rows must be arrays or memory maps:
     dask collections are for `SVGPClassifier`.
 
@@ -358,7 +359,7 @@ class AnytimeSGPClassifier(SGPClassifier):
             HasMethods(["log_density", "probabilities"]),
         ],
     }
-    _fixed_after_fit = (*FIXED_AFTER_FIT, "alpha_epsilon")
+    _fixed_after_fit = FIXED_IN_BLOCKS
 
     log_marginal_likelihood = log_marginal_likelihood
 
@@ -502,8 +503,9 @@ class AnytimeSGPClassifier(SGPClassifier):
         check_same_parameters(self)
         rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            fitted = BlockModels().add(before, later_problem(self, rows, Clock()))
-            store_blocks(self, fitted, before.targets.after(rows), len(rows))
+            clock = Clock()
+            fitted = BlockModels().add(before, later_problem(self, rows, clock))
+            store_blocks(self, fitted, before.targets.after(rows), len(rows), clock.elapsed())
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

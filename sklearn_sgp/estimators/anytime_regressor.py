@@ -7,7 +7,7 @@ from ..engines.ties import TIES, TIES_WITH_TAILS
 from ..kernels._defaults import LOCAL, ONE
 from ..optimize.progress import Clock
 from . import block_plan, collections, recipes
-from .constraints import BLOCK_CONSTRAINTS
+from .constraints import BLOCK_CONSTRAINTS, FIXED_IN_BLOCKS
 from .drift import DriftCheck
 from .learning import run_recipe, store_blocks, with_later_rows
 from .marginal_likelihood import log_marginal_likelihood
@@ -309,9 +309,9 @@ class AnytimeSGPRegressor(SGPRegressor):
     clusterer begins one. Rows of "lma" and "vif" form new groups, and cells that they fill are
     split. So other batches of the same rows have other cells. Means then differ by a twentieth of a
     predicted deviation with VIF (in single rows up to half), by a sixth with PIC and LMA (up to
-    one). They are as near to those of the exact process. ``block_column``, and what `SVGPRegressor`
-    names, must stay as in the first batch; drift is warned of as there. With ``solver="exact"``,
-    all models but "lma" and "vif" read dask collections.
+    one). They are as near to those of the exact process. ``block_column``, what says which model in
+    which blocks, and what `SVGPRegressor` names must stay as in the first batch; drift is warned of
+    as there. With ``solver="exact"``, all models but "lma" and "vif" read dask collections.
 
     PIC's predictions jump where one block ends and another begins. As its rows are correlated
     within blocks, `sample_y` draws at most 2,000 of them, jointly, unless ``method="joint"``, and
@@ -347,6 +347,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     """
 
     _parameter_constraints = BLOCK_CONSTRAINTS
+    _fixed_after_fit = FIXED_IN_BLOCKS
 
     log_marginal_likelihood = log_marginal_likelihood
 
@@ -460,10 +461,11 @@ class AnytimeSGPRegressor(SGPRegressor):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
         before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
-        fitted = with_later_rows(self, BlockModels(), rows, Clock())
+        clock = Clock()
+        fitted = with_later_rows(self, BlockModels(), rows, clock)
         # the constant of the rows before is in the evidence already
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        store_blocks(self, fitted, targets, len(rows))
+        store_blocks(self, fitted, targets, len(rows), clock.elapsed())
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -26,6 +26,17 @@ FIXED_AFTER_FIT = (
     "offset_column",
     "n_latent",
 )
+# The same of models in blocks, which rows of later batches join.
+FIXED_IN_BLOCKS = (
+    *FIXED_AFTER_FIT,
+    "model",
+    "alpha_divergence",
+    "alpha_epsilon",
+    "block_size",
+    "partition",
+    "markov_order",
+    "n_neighbors",
+)
 # The same of a table.
 LATENT_FIXED_AFTER_FIT = (
     "n_components",

@@ -4,8 +4,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.inputs import Inputs
+from ..data.rows import with_targets
 from ..engines.left_out import left_out_rows
 from ..predict.explanations import column_shares
+from ..predict.observations import combined
 from .base import ask, model_at
 
 # Share of a column's spread by which ends of differences lie off: curvature and rounding take as
@@ -30,7 +32,8 @@ def predict_gradient(self, X, return_std=False):
     -------
     gradient : ndarray of shape (n_samples, n_features) or (n_samples, n_targets, n_features)
         Slopes, in units of y for each unit of the column; NaN in columns of categories and of
-        labels of blocks, and where a row lacks a value that no training row lacked.
+        labels of blocks, and where a row lacks a value that no training row lacked. Where it lacks
+        another, those at the values that are expected there, which stay as they are.
 
     std : ndarray of the same shape
         Deviations of the slopes. Only if ``return_std``.
@@ -169,7 +172,7 @@ def leave_one_out(self, X=None, y=None, sample_weight=None):
     Returns
     -------
     y_mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Means, in units of y, of the rows of positive weight, in their order.
+        Means, in units of y, of the rows of positive weight, in their order. Told as by `predict`.
 
     y_std : ndarray of the same shape
         Standard deviations of the observations, noise included. NaN, as the mean, where a row is
@@ -194,11 +197,38 @@ def left_out(self, X, y, sample_weight):
             f"leave_one_out needs all training rows at once. Got a {type(self).__name__}, which "
             "sees each once: log_density of a batch, before it is learned from, tells the same."
         )
-    rows, _ = self._training_rows(X, y, sample_weight)
-    model, fitted = self._model(), self._fitted
-    name, n_seen = type(self).__name__, self.n_samples_seen_
-    rows, places = left_out_rows(name, fitted, rows, self._places, n_seen)
-    return model.left_out(rows, places)
+    _check_counted_once(self)
+    given, _ = self._training_rows(X, y, sample_weight)
+    model, fitted, name = self._model(), self._fitted, type(self).__name__
+    seen = self._places, self.n_samples_seen_
+    found = model.left_out(*left_out_rows(name, fitted, given, *seen))
+    if fitted.told_mean.is_own:
+        return found
+    reference = fitted.told_mean.reference
+    if given is not None:
+        given = with_targets(given, fitted.targets, reference.targets)
+    rows, places = left_out_rows(name, reference, given, *seen)
+    mean, _ = reference.predictor.left_out(rows, places, self.n_jobs)
+    parts = fitted.told_mean.parts(rows, self.n_jobs, mean)
+    return combined(fitted.targets, found[0], parts), found[1]
+
+
+def _check_counted_once(estimator):
+    """Refuse models in which what a row says counts more or less than once, or as it was once."""
+    state, given = estimator._fitted.state, vars(estimator)
+    cure = "Predict rows that were left out of fit."
+    is_later = given.get("total_samples") is not None or getattr(state, "n_added", 0) > 0
+    if is_later and not getattr(state, "exact", True):
+        raise ValueError(
+            "leave_one_out needs rows that count once, at the kernel as it is. Got rows that "
+            "partial_fit has counted as total_samples, or before steps that moved the kernel. "
+            f"{cure}"
+        )
+    if given.get("solver") == "anytime" and given.get("schedule") != "average":
+        raise ValueError(
+            "leave_one_out needs rows that count once. Got blocks of other weights, by "
+            f"schedule={given['schedule']!r}: take 'average'. {cure}"
+        )
 
 
 def feature_importances(estimator):

@@ -11,7 +11,7 @@ from ..data.readable import refuse_dates
 from ..data.targets import read_only_copy
 from ..engines.base import Problem
 from ..engines.latent_inputs.start import LatentChoices
-from ..kernels._length_scales import scale_places
+from ..kernels.nodes import leaves
 from ..latents.latent_map import LatentMap
 from ..likelihoods._names import regression_likelihood
 from .settings import previous_fit, settings_of
@@ -125,7 +125,9 @@ def latent_attributes(fitted, columns):
 
 def _relevance(parameters, q):
     """Return squared inverse length scales of latent dimensions, or variances of their means."""
-    places = [p for p in scale_places(parameters.expression) if len(p) == q.mean.shape[1]]
-    if not places:
-        return q.mean.var(axis=0)
-    return np.max([np.exp(-2.0 * parameters.theta[place]) for place in places], axis=0)
+    n_latent, values, found = q.mean.shape[1], parameters.kernel.values, []
+    for leaf, columns in leaves(parameters.expression.node, np.arange(n_latent)):
+        if leaf.length_scale is not None and len(values[leaf.length_scale]) == n_latent:
+            found.append(np.empty(n_latent))
+            found[-1][columns] = values[leaf.length_scale] ** -2.0
+    return np.max(found, axis=0) if found else q.mean.var(axis=0)

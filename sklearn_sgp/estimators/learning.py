@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data.column_spread import columns_remembered
-from ..data.rows import make_rows
+from ..data.rows import with_targets
 from ..engines.fingerprints import fingerprint
 from ..engines.left_out import places_as_held
 from ..optimize.forecast import LATER
@@ -121,8 +121,7 @@ def with_later_rows(estimator, engine, rows, clock, learns=True):
     fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
 
     def joined(reference):
-        y, labels = before.targets.unwarped(rows.y), rows.labels
-        own = make_rows(rows.X, y, rows.observations, reference.targets, labels)
+        own = with_targets(rows, before.targets, reference.targets)
         problem = later_problem(estimator, own, clock, learns)
         added = engine.add(reference, replace(problem, start=reference.start))
         predictor = added.predictor.ready()
@@ -135,20 +134,25 @@ def store_batch(estimator, fitted, targets):
     """Store what a later batch of independent rows has changed."""
     store(estimator, replace(fitted, targets=targets), fitted.weight)
     estimator.n_samples_seen_ += fitted.state.n_added
+    _go_on(estimator, fitted.state.seconds)
+
+
+def _go_on(estimator, seconds):
+    """Add the objective after a batch, which took some seconds, to the course of the fit."""
     estimator.objectives_ = np.append(estimator.objectives_, estimator.objective_)
-    estimator.fit_times_ = np.append(
-        estimator.fit_times_, estimator.fit_times_[-1] + fitted.state.seconds
-    )
+    begin = estimator.fit_times_[-1] if len(estimator.fit_times_) else 0.0
+    estimator.fit_times_ = np.append(estimator.fit_times_, begin + seconds)
 
 
-def store_blocks(estimator, fitted, targets, n_rows):
-    """Store what ``n_rows`` rows of a later batch have changed in blocks."""
+def store_blocks(estimator, fitted, targets, n_rows, seconds):
+    """Store what ``n_rows`` rows of a later batch have changed in blocks, in some seconds."""
     before = estimator._fitted.state
     was_complete, places = before.progress.is_complete, places_as_held(before, estimator._places)
     store(estimator, replace(fitted, targets=targets), fitted.weight)
     n_seen = estimator.n_samples_seen_ + n_rows
     estimator.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
     estimator._places = places
+    _go_on(estimator, seconds)
 
 
 # ---- A second fit of the same rows
@@ -186,7 +190,11 @@ def better_of(estimator, fit, mark):
         return fit
     is_whole = before.n_used is None and after.n_used is None
     is_alike = type(before.likelihood) is type(after.likelihood)  # else objectives are not
-    if not (is_whole and is_alike) or after.interrupted or before.merit <= after.merit:
+    if not (is_whole and is_alike) or after.interrupted:
+        return fit
+    # in units of y: warps differ
+    own, other = before.targets.log_scale, fit.targets.log_scale
+    if before.merit - before.weight * own <= after.merit - after.weight * other:
         return fit
     fit.problem.trace.add(before.objective, lambda: before.parameters)
     return replace(fit, fitted=before, targets=before.targets)

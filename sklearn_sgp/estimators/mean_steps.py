@@ -184,6 +184,7 @@ def _instead_of(fit, reference):
     )
     fitted = replace(reference.fitted, interrupted=fit.fitted.interrupted)
     told = {"likelihood": fit.likelihood, "trace": fit.trace}
+    problem.trace.doubt("")  # that was of the other distribution
     plain = replace(reference, problem=problem, fitted=fitted, **told)
     return (yield from scale_variances(plain))
 
@@ -310,7 +311,10 @@ class _Judged:
         if not self.shares_kernel:
             return moments
         errors = (self.reference.targets.scaled(self.y) - mean) ** 2 / (variance + noise)
-        factor = np.average(errors[np.isfinite(errors).all(axis=1)], axis=0)
+        known = np.isfinite(errors).all(axis=1)
+        if not known.any():
+            return moments
+        factor = np.average(errors[known], axis=0, weights=self.rows.weights[1][known])
         return likelihood, mean, factor * variance, factor * noise
 
     def _log_density(self, fit, moments):

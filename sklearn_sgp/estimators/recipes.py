@@ -114,9 +114,9 @@ def _likelihood_of(estimator, amid_gaps, live_elsewhere):
     """
     lacks = len(estimator._format.missing.columns) > 0
     is_plain = isinstance(estimator.likelihood, str) and estimator.likelihood == "gaussian"
-    is_free = (
-        estimator.optimizer in ("auto", "lbfgs") and estimator.noise_variance_bounds != "fixed"
-    )
+    bounds = estimator.noise_variance_bounds
+    is_held = isinstance(bounds, str) and bounds == "fixed"
+    is_free = estimator.optimizer in ("auto", "lbfgs") and not is_held
     is_free = is_free and not expects_noise(estimator.kernel_priors)
     if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(estimator)):
         return regression_likelihood(amid_gaps)

@@ -375,7 +375,10 @@ class SVGPClassifier(SGPClassifier):
         if len(rows):  # others are of classes of weight 0
             self._fitted = fitted = self._fitted.after_labels(rows.y)
             fitted = variational(self).add(fitted, later_problem(self, rows, clock))
-            store_batch(self, fitted, fitted.targets.after(rows))
+            total, targets = self.total_samples, fitted.targets
+            if total is None or self.n_samples_seen_ < total:  # else rows come again
+                targets = targets.after(rows)
+            store_batch(self, fitted, targets)
 
     def _default_kernels(self):
         return {"ties_length_scales": True, "kernel_set": LABELS}

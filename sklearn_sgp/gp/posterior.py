@@ -114,6 +114,10 @@ class Posterior:
         H = tuple(chain.from_iterable(one.H for one in posteriors))
         return cls(posteriors[0].prior, H, np.hstack([one.h for one in posteriors]))
 
+    def sites_of(self, X):
+        """Return which of its rows each row of X is: None, as it knows no rows."""
+        return None
+
     @property
     def of_each_output(self):
         """The same, as outputs mix no functions; see `multi_output.CoregionalisedPosterior`."""

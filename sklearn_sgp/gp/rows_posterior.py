@@ -8,7 +8,7 @@ import numpy as np
 from .._core import _linalg as la
 from .._linalg import copy_of, product, triangular_inverse
 from ..data.distinct import places_in
-from .posterior import Posterior
+from .posterior import Posterior, with_caches_of
 
 # Share by which noises of one and the same row may differ by rounding.
 _SAME = 1e-12
@@ -37,6 +37,11 @@ class PosteriorOfRows(Posterior):
     weights: np.ndarray
     factors: tuple
     noise: tuple = ()
+
+    def seen_by(self, prior):
+        """Predict by a prior of the same u, and know the rows; see `functionals`."""
+        names = "precisions", "v_mean", "coefficients"
+        return with_caches_of(self, replace(self, prior=prior), names)
 
     def sites_of(self, X):
         """Return which of its rows each row of X is, (n,); None where one is none of them."""

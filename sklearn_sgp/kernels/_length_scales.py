@@ -178,10 +178,19 @@ def _constants(node, free):
     if isinstance(node, Sum):
         return [slot for child in node.children for slot in _constants(child, free)]
     if isinstance(node, Product | Selection):
-        return next(filter(None, (_constants(child, free) for child in node.children)), [])
+        # one that multiplies a whole sum comes before those in the sum
+        children = sorted(node.children, key=_holds_sum)
+        return next(filter(None, (_constants(child, free) for child in children)), [])
     if isinstance(node, Directions):
         return _constants(node.child, free)
     return [slot for slot in getattr(node, "amplitudes", ()) if slot in free][:1]
+
+
+def _holds_sum(node):
+    """Return whether a node is a sum, or has one beneath it."""
+    if isinstance(node, Directions):
+        return _holds_sum(node.child)
+    return isinstance(node, Sum) or any(map(_holds_sum, getattr(node, "children", ())))
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,9 @@ def _shared_noise(whites, noise_variance):
     return levels.tolist()
 
 
-def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, unit=1.0):
+def starting_noise(
+    whites, noise_variance, noise_variance_bounds, n_outputs=1, unit=1.0, learns=True
+):
     """Return starting value and bounds of the noise variance, from the kernel or the parameters.
 
     Several outputs have a noise variance each, unless noise terms say what all of them share.
@@ -149,6 +151,8 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, u
     unit : float or ndarray of shape (n_outputs,)
         Variance of the targets, in which default bounds are. They are wide enough for a start that
         is given.
+    learns : bool
+        Whether the noise is learned, from a start within its bounds; else it stays as it is given.
 
     Returns
     -------
@@ -162,7 +166,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, u
                 "The noise must be given once: the kernel has a WhiteKernel term and "
                 f"noise_variance={noise_variance!r} was given as well. Drop one of the two."
             )
-        return _noise_from_whites(whites)
+        return _noise_from_whites(whites, learns)
     value = START_NOISE * unit
     if noise_variance is not None:
         value = checked_noise(noise_variance, n_outputs)
@@ -173,7 +177,7 @@ def starting_noise(whites, noise_variance, noise_variance_bounds, n_outputs=1, u
     if np.ndim(unit) and has_default_bounds(noise_variance_bounds):
         bounds = bounds * unit[:, None]
         bounds = np.column_stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)])
-    value = np.clip(value, *bounds.T)
+    value = np.clip(value, *bounds.T) if learns else value
     return (float(value[0]) if n_outputs == 1 else value), bounds
 
 
@@ -211,7 +215,7 @@ def fixed_unit_noise(whites, kernel, likelihood):
     return 1.0, None
 
 
-def _noise_from_whites(whites):
+def _noise_from_whites(whites, learns):
     """Sum of the noise levels, and its bounds, None if all levels are fixed."""
     level = float(sum(white.noise_level for white in whites))
     if not level > 0:
@@ -224,7 +228,8 @@ def _noise_from_whites(whites):
         for white, is_fixed in zip(whites, fixed, strict=True)
     ]
     lower, upper = check_bounds("noise_level_bounds", np.sum(ends, axis=0))
-    return float(np.clip(level, lower, upper)), np.array([[lower, upper]])
+    level = float(np.clip(level, lower, upper)) if learns else level
+    return level, np.array([[lower, upper]])
 
 
 def check_bounds(name, bounds):

@@ -79,7 +79,8 @@ def alternate_noise(problem, likelihood, learn):
     fitted : Fitted
         With the bound and the likelihood of function and noise.
     first : NoiseFit
-        The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``.
+        The first fit, with the same noise everywhere: its ``problem``, and what was ``learned``. If
+        two were learned, that which believes all targets.
     """
     candidates = NoiseChoice.of(likelihood).candidates
     if says_little(problem.start, problem.rows):
@@ -92,7 +93,7 @@ def alternate_noise(problem, likelihood, learn):
             if ascent.kept is None:
                 raise
             fit = ascent.kept.ended_by_ctrl_c()
-    return replace(problem, rows=fit.problem.rows), fit.learned, ascent.first
+    return replace(problem, rows=fit.problem.rows), fit.learned, ascent.believing or ascent.first
 
 
 class _Effort(NamedTuple):
@@ -119,10 +120,8 @@ class _Effort(NamedTuple):
 
     def places(self, fit):
         """Draw the rows that noise is learned from; None for all."""
-        problem, count = fit.problem, len(fit.problem.rows)
-        if count <= self.n_rows:
-            return None
-        return fit.learned.predictor.drawn(count, self.n_rows, problem.rng)
+        drawn, count = fit.learned.predictor.drawn, len(fit.problem.rows)
+        return None if count <= self.n_rows else drawn(count, self.n_rows, fit.problem.rng)
 
 
 class _CoordinateAscent:
@@ -138,7 +137,8 @@ class _CoordinateAscent:
         differs = all(one.differs for one in precisions)
         self.problem = problem = replace(problem, start=start, has_row_noise=differs)
         self.candidates, self.learn, self.first, self.effort = candidates, learn, None, None
-        self.kept = None  # what stays after Ctrl-C
+        # what stays after Ctrl-C, and the first fit to all targets where another one goes on
+        self.kept = self.believing = None
         self.trace, self.drawn = problem.trace, problem.rng.get_state()
         self.free = {"learns": problem.learns, "n_scales": _n_scales(problem)}
 
@@ -213,7 +213,8 @@ class _CoordinateAscent:
         other = yield from self._first_update(plain)
         if not _differs(update) or _score(plain, *other) > _score(first, update, errors):
             return plain, *other, begun
-        self.first, trace.start = first, first.learned.start
+        self.believing, trace.start = plain, first.learned.start
+        self.first = self.kept = first
         return first, update, errors, begun
 
     def _begin_round(self):
@@ -341,7 +342,7 @@ def _share(trace, share):
     try:
         yield
     finally:
-        trace.clock = clock
+        trace.clock, trace.constant = clock, 0.0
 
 
 def _chosen(fit, errors, own, candidates, free):

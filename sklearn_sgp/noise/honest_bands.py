@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..objectives.scores import effective_number
 from ..optimize import time_shares
 from .left_out_errors import JUDGING_ROWS, left_out_rows, rows_within, varying_noise
 from .row_noise import row_noise_of
@@ -37,24 +38,25 @@ def with_honest_bands(problem, likelihood, fitted, targets):
     if left_out is None:
         return fitted
     before = noise.variance_scale or VarianceScale(np.zeros(1))
-    bands = _Bands.of(left_out, likelihood, before, targets, problem.settings.n_jobs)
-    factor = bands.widening()
-    problem.trace.doubt(bands.told(factor))
-    if not factor > 1.0:
+    every = _Bands.of(left_out, likelihood, before, targets, problem.settings.n_jobs)
+    factors = [bands.widening() for bands in every]
+    worst = int(np.argmax(factors))
+    problem.trace.doubt(every[worst].told(factors[worst]))
+    if not factors[worst] > 1.0:
         return fitted
-    scale = before.widened(factor)
+    scale = before.widened(factors[0] if len(factors) == 1 else np.array(factors))
     return fitted.with_noise(replace(noise, likelihood=likelihood, variance_scale=scale), 0.0)
 
 
 class _Bands(NamedTuple):
-    """Bands of rows that are left out, of all outputs.
+    """Bands of rows that are left out, of one output.
 
     Attributes
     ----------
     ratios, weight : ndarray of shape (k,)
         Errors over half the width of the band, and the weights of these.
     part : ndarray of shape (k,)
-        0 for the third of an output's rows with the narrowest bands in units of y, 1, or 2.
+        0 for the third of the rows with the narrowest bands in units of y, 1, or 2.
     """
 
     ratios: np.ndarray
@@ -63,7 +65,7 @@ class _Bands(NamedTuple):
 
     @classmethod
     def of(cls, left_out, likelihood, scale, targets, n_jobs):
-        """Compare the errors of rows with what is predicted of them."""
+        """Compare errors of rows with what is predicted of them; return bands of each output."""
         root = np.exp(0.5 * scale.log_square(left_out.rows.X, n_jobs))
         mean, variance, noise = left_out.mean, left_out.variance, left_out.noise
         upper = likelihood.quantiles(mean, variance, noise, np.array([0.5 * (1.0 + _LEVEL)]))
@@ -72,7 +74,7 @@ class _Bands(NamedTuple):
         ratios = np.abs(left_out.rows.targets - mean) / half
         weight = np.broadcast_to(left_out.rows.weights[1][:, None], ratios.shape)
         part = np.argsort(np.argsort(width, axis=0), axis=0) * _THIRDS // len(width)
-        return cls(ratios.ravel(), weight.ravel(), part.ravel())
+        return [cls(*columns) for columns in zip(ratios.T, weight.T, part.T, strict=True)]
 
     @property
     def parts(self):
@@ -104,8 +106,10 @@ class _Bands(NamedTuple):
 
     def _hold_less(self, least):
         """Return True where they hold less than that, and clearly less than their level."""
-        error = np.sqrt(_LEVEL * (1.0 - _LEVEL) / max(len(self.ratios), 1))
-        held = self.share_within() if len(self.ratios) else 1.0
+        if not len(self.ratios):
+            return False
+        error = np.sqrt(_LEVEL * (1.0 - _LEVEL) / effective_number(self.weight))
+        held = self.share_within()
         return held < min(least, _LEVEL - _CLEAR_ERRORS * error)
 
     def told(self, factor):

@@ -251,9 +251,8 @@ def _best(problem, likelihood, left_out, log_noise):
 
 def _gain(difference, weight):
     """Return the mean gain, or 0 where it is no larger than its standard error."""
-    mean = np.average(difference, weights=weight)
-    deviation = np.sqrt(np.average((difference - mean) ** 2, weights=weight))
-    return float(mean) if mean * np.sqrt(len(difference)) > deviation else 0.0
+    mean, error = mean_and_error(difference, weight)
+    return mean if mean > error else 0.0
 
 
 def _constant(problem, likelihood, learned):

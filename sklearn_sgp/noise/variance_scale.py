@@ -36,8 +36,8 @@ class VarianceScale:
         Largest value of the function that the rows it was learned from bear out.
     error : float or ndarray of shape (k,)
         Standard error of the constant.
-    widening : float
-        Added to log c^2 after all else: bands that held too few rows.
+    widening : float or ndarray of shape (t,)
+        Added to log c^2 after all else: bands that held too few rows, of each output.
     """
 
     log_constant: np.ndarray
@@ -46,10 +46,10 @@ class VarianceScale:
     range: tuple = (1.0, 1.0)
     ceiling: object = np.inf
     error: object = 0.0
-    widening: float = 0.0
+    widening: float | np.ndarray = 0.0
 
     def log_square(self, X, n_jobs):
-        """Return log c^2, (n, k)."""
+        """Return log c^2, (n, k), or (n, t) once bands of outputs were widened."""
         learned, variance = self._moments(X, n_jobs)
         certain = np.minimum(learned + np.sqrt(variance + np.square(self.error)), 0.0)
         return np.clip(np.maximum(learned, certain) + self.widening, *_LOG_SQUARE)
@@ -59,9 +59,11 @@ class VarianceScale:
         return np.clip(self._moments(X, n_jobs)[0], *_LOG_SQUARE)
 
     def widened(self, factor):
-        """Return the same with deviations larger by a factor."""
-        ends = tuple(factor * end for end in self.range)
-        return replace(self, widening=self.widening + 2.0 * float(np.log(factor)), range=ends)
+        """Return the same with deviations larger by a factor, or by one for each output."""
+        (low, high), log_square = self.range, 2.0 * np.log(factor)
+        log_square = log_square if np.ndim(log_square) else float(log_square)
+        ends = float(np.min(factor)) * low, float(np.max(factor)) * high
+        return replace(self, widening=self.widening + log_square, range=ends)
 
     def _moments(self, X, n_jobs):
         """Return mean and variance of log c^2, (n, k), the error of the constant apart."""

@@ -79,10 +79,20 @@ class Score:
 
 
 def mean_and_error(values, weight):
-    """Return the mean of some values, and the standard error of that; 0 of a single one."""
-    mean = np.average(values, weights=weight)
-    variance = np.average((values - mean) ** 2, weights=weight)
-    return float(mean), float(np.sqrt(variance / max(len(values) - 1, 1)))
+    """Return the mean of some values, and the standard error of that; 0 of a single one.
+
+    Few rows of large weights tell no more than they are.
+    """
+    mean, n = np.average(values, weights=weight), len(values)
+    share = np.ones(n) if weight is None else np.asarray(weight)
+    share = share / share.sum()
+    variance = np.sum((share * (values - mean)) ** 2) * n / max(n - 1, 1)
+    return float(mean), float(np.sqrt(variance))
+
+
+def effective_number(weight):
+    """Return how many equal weights tell a mean as well as these do."""
+    return float(weight.sum() ** 2 / (weight @ weight))
 
 
 def is_better(values, before, weight):

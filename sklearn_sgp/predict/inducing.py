@@ -9,7 +9,6 @@ from ..data.rows import noise_of_each, random_index
 from ..gp.functionals import of_functional
 from ..gp.pathwise import draw_functions
 from ..gp.posterior import ExactConditional, Posterior, without_own
-from ..gp.rows_posterior import PosteriorOfRows
 from .base import share_left
 from .block_rows import without_block_factors
 from .near_rows import NearRows
@@ -96,7 +95,7 @@ class InducingPoints:
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments at training rows without their own factors; see `Predictor`."""
         posterior = self.posterior
-        sites = posterior.sites_of(rows.X) if isinstance(posterior, PosteriorOfRows) else None
+        sites = posterior.sites_of(rows.X)
         if sites is not None:
             noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
             return in_chunks(posterior.left_out, (rows.X, sites, rows.targets, noise), n_jobs)

@@ -130,3 +130,25 @@ def test_new_clusters_of_a_chain(toy):
     ours = fixed("lma", partition=Halves()).fit(X, y).partial_fit(X + 20.0, y + 1.0)
     assert ours.n_blocks_ == 3
     assert np.abs(ours.predict(X + 20.0) - y - 1.0).mean() < 0.5 * np.abs(y - y.mean()).mean()
+
+
+@pytest.mark.parametrize("changed", [{"model": "lma"}, {"n_neighbors": 7}, {"block_size": 9}])
+def test_the_model_stays_as_in_the_first_batch(toy, changed):
+    """Other parameters of blocks were ignored without a word."""
+    X, y = toy
+    ours = fixed("pic").fit(X[:40], y[:40])
+    ours.set_params(**changed)
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} must stay as in the first batch"):
+        ours.partial_fit(X[40:], y[40:])
+    assert ours.n_samples_seen_ == 40
+
+
+def test_the_course_of_a_fit_goes_on(toy):
+    """Each batch adds its objective, and the time at which it was reached."""
+    X, y = toy
+    ours = fixed("pic").fit(X[:40], y[:40])
+    before = len(ours.objectives_)
+    ours.partial_fit(X[40:], y[40:])
+    assert len(ours.objectives_) == len(ours.fit_times_) == before + 1
+    assert ours.objectives_[-1] == ours.objective_
+    assert (np.diff(ours.fit_times_) >= 0.0).all()

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from sklearn_sgp import BayesianGPLVM
+from sklearn_sgp.kernels import Columns
 
 QUICK = {"n_inducing": 15, "max_iter": 120, "random_state": 0}
 
@@ -185,6 +186,15 @@ def test_later_batches_join():
     assert model.n_samples_seen_ == 160
 
 
+def test_later_batches_take_at_most_so_many_steps():
+    """Rows that are left over join without a step, as in the other estimators."""
+    _, Y, _ = curve(200)
+    model = BayesianGPLVM(2, batch_size=20, **QUICK).fit(Y[:120])
+    before = model.n_steps_
+    model.set_params(max_steps=1).partial_fit(Y[120:])
+    assert model.n_steps_ == before + 1 and model.n_samples_seen_ == 200
+
+
 def test_the_objective_of_a_batch_stands_for_all_rows():
     """After `partial_fit` it is the bound of all rows, estimated from the whole last batch."""
     _, Y, _ = curve(300)
@@ -256,3 +266,25 @@ def test_pickles_and_workers_change_nothing(fitted):
     alone = BayesianGPLVM(3, n_jobs=1, **few).fit(incomplete)
     assert_array_equal(both.embedding_, alone.embedding_)
     assert_array_equal(both.transform(Y), alone.transform(Y))
+
+
+@pytest.mark.parametrize("max_iter", [10, 30])
+def test_few_iterations_learn_the_noise(max_iter):
+    """They held it at its start to the end."""
+    _, Y, _ = curve(100)
+    start = BayesianGPLVM(2, n_inducing=15, max_iter=1, random_state=0).fit(Y)
+    model = BayesianGPLVM(2, n_inducing=15, max_iter=max_iter, random_state=0).fit(Y)
+    assert np.max(model.noise_variance_) < 0.9 * np.max(start.noise_variance_)
+
+
+@pytest.mark.parametrize("bounds", ["fixed", (1e-5, 1e5)])
+def test_relevance_is_that_of_each_dimension(bounds):
+    """Also of scales that are held, and where the kernel has its columns in another order."""
+    _, Y, _ = curve(60)
+    options = {"n_inducing": 10, "max_iter": 2, "random_state": 0}
+    plain = BayesianGPLVM(2, kernel=RBF([1.0, 10.0], bounds), **options).fit(Y)
+    turned = BayesianGPLVM(2, kernel=Columns(RBF([10.0, 1.0], bounds), [1, 0]), **options).fit(Y)
+    assert_allclose(plain.relevance_, turned.relevance_, rtol=0.05)
+    assert plain.relevance_[0] > 3.0 * plain.relevance_[1]
+    if bounds == "fixed":
+        assert_allclose(plain.relevance_, [1.0, 0.01])

@@ -140,3 +140,25 @@ def test_bands_that_hold_what_they_should_stay(model, monkeypatch):
         noise_steps, "with_honest_bands", lambda problem, likelihood, one, targets: one
     )
     np.testing.assert_array_equal(model.fit(X, y).predict_std(X), before)
+
+
+def test_outputs_are_widened_each_for_itself(monkeypatch):
+    """One of two outputs with deviations of a fifth: the other one's bands stay as they are."""
+
+    def narrow(problem, likelihood, fitted):
+        scale = VarianceScale(np.array([2.0 * np.log(0.2), 0.0]))
+        yield from ()  # it asks for no fits
+        return fitted.with_noise(replace(fitted.row_noise, variance_scale=scale), 0.0)
+
+    monkeypatch.setattr(noise_steps, "with_variance_scale", narrow)
+    X, y = data(600)
+    Y = np.column_stack([y, 2.0 * y[::-1]])
+    model = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0, likelihood="heteroscedastic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    scale = model._fitted.variance_scale
+    assert scale.widening[0] > 2.0 and scale.widening[1] < 0.5
+    mean, std = model.predict(X, return_std=True)
+    held = np.mean(np.abs(Y - mean) < 1.645 * std, axis=0)
+    assert (held > 0.84).all() and (held < 0.97).all()

@@ -308,3 +308,11 @@ def test_small_weights_of_many_categories_are_not_asked():
         model.fit(X[:400], y[:400], sample_weight=np.full(400, 0.01))
     assert NAME not in {one["choice"] for one in model.choices_}
     assert np.mean(model.predict_proba(X[400:])[:, 1]) < 0.12
+
+
+def test_rows_that_come_again_are_no_new_ones(rng):
+    """With ``total_samples`` passes after the first leave the share of frequencies as it is."""
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    model = SVGPClassifier(total_samples=20, random_state=0).partial_fit(X, y)
+    before = model._fitted.targets.frequencies
+    assert model.partial_fit(X, y)._fitted.targets.frequencies is before

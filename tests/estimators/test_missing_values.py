@@ -442,3 +442,11 @@ def test_learned_kernels_are_given_back(name, given):
         clone(again).set_params(kernel=Columns(RBF(), columns)).fit(frame, y)
     with pytest.raises(ValueError, match="entries"):
         clone(model).set_params(kernel=RBF(np.ones(7))).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [SVGPRegressor, AnytimeSGPRegressor])
+def test_bounds_of_the_noise_may_be_an_array(make):
+    """The truth of an array was asked for; with values missing and without."""
+    for table in (X, WHOLE):
+        model = make(n_inducing=5, max_iter=2, noise_variance_bounds=np.array([1e-4, 10.0]))
+        assert np.isfinite(model.fit(table, Y).predict(table)).all()

@@ -159,3 +159,12 @@ def test_what_is_no_number_is_refused():
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match="finite numbers"):
         model_of("variational").fit(X, y)
+
+
+def test_what_the_column_explains_is_explained(recwarn):
+    """A function that has nothing to add to a good model is no fit that explains nothing."""
+    X, y, f = labels()
+    X = np.column_stack([3.0 * f, X[:, 1]])
+    y = np.random.default_rng(1).uniform(size=len(y)) < ndtr(3.0 * f)
+    model_of("variational").fit(X, y)
+    assert not [one for one in recwarn if "explains" in str(one.message)]

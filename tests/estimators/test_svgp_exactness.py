@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import (
 )
 from svgp_regressors import fixed
 
-from sklearn_sgp import SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
 from sklearn_sgp.kernels import Columns
 
 
@@ -107,3 +107,23 @@ def test_normalize_y_given_as_mean_and_scale(toy):
     assert_allclose(model.predict(X), 3.0 + 2.0 * by_hand.predict(X), rtol=1e-9)
     assert_allclose(model.predict_std(X), 2.0 * by_hand.predict_std(X), rtol=1e-9)
     assert_allclose(model.objective_, by_hand.objective_ - len(y) * np.log(2.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        ConstantKernel(1e6) * RBF(0.7) + WhiteKernel(1e-6),
+        ConstantKernel(2.0) * RBF(1e6) + WhiteKernel(0.1),
+    ],
+)
+def test_nothing_moves_where_nothing_is_learned(kind, kernel, rng):
+    """Parameters beyond their bounds stay as given, as in scikit-learn."""
+    X = rng.uniform(0.0, 6.0, (30, 1))
+    y = 100.0 * np.sin(X[:, 0])
+    model = kind(kernel, optimizer=None, inducing=X, normalize_y=False).fit(X, y)
+    assert_allclose(model.kernel_.theta, kernel.theta, rtol=1e-10)
+    exact = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
+    assert_allclose(model.predict(X), exact.predict(X), rtol=1e-3, atol=1e-3)
+    small = kind(noise_variance=1e-8, optimizer=None, inducing=X).fit(X, y)
+    assert small.noise_variance_ == pytest.approx(1e-8)

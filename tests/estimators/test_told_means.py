@@ -1,5 +1,6 @@
 """The mean that "auto" tells: what left-out rows vouch for, one number everywhere."""
 
+import copy
 import pickle
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,7 +18,7 @@ from sklearn_sgp.engines.blocks import engine, solver
 from sklearn_sgp.estimators import mean_steps, recipes
 from sklearn_sgp.estimators.fit import Fit
 from sklearn_sgp.optimize.progress import Clock, Trace
-from sklearn_sgp.predict.observations import CombinedMean
+from sklearn_sgp.predict.observations import OWN_MEAN, CombinedMean
 from sklearn_sgp.selection.means import MeanChoice, best_mean, costs_mean
 
 KINDS = [
@@ -370,3 +371,23 @@ def test_the_other_mean_has_no_more_time_than_is_left():
     begun = mean_steps.BeginPlain()(replace(fit, trace=Trace(clock)))
     assert begun.trace.clock.max_time == 0.0
     assert mean_steps.BeginPlain()(replace(fit, trace=Trace(Clock()))).trace.clock.left() == np.inf
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_rows_left_out_have_the_told_mean(monkeypatch, given):
+    """It is the share of both means of the row given all others, as `predict` tells it."""
+    monkeypatch.setattr(mean_steps, "best_mean", lambda *_: MeanChoice(0.5, False))
+    monkeypatch.setattr(recipes, "_PLAIN_FIRST_ROWS", 100)
+    X, y = steps(200, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto").fit(X, y)
+    own, plain = copy.copy(model), copy.copy(model)
+    own._fitted = replace(model._fitted, told_mean=OWN_MEAN)
+    plain._fitted = model._fitted.told_mean.reference
+    plain.likelihood_ = plain._fitted.public_likelihood
+    rows = (X, y) if given else ()
+    mean, std = model.leave_one_out(*rows)
+    assert model.mean_share_ == 0.5
+    expected = 0.5 * (own.leave_one_out()[0] + plain.leave_one_out()[0])
+    assert_allclose(mean, expected, rtol=1e-6)
+    assert_allclose(std, own.leave_one_out()[1], rtol=1e-6)
+    assert np.mean((mean - y) ** 2) < 0.3 * np.var(y)

@@ -143,3 +143,17 @@ def test_the_rough_part_is_the_second_of_two_terms():
 def test_other_kernels_have_no_rough_part(kernel):
     """Sums of one or three terms, and terms without a variance or without length scales."""
     assert matern12_component(compile_kernel(kernel, np.zeros(2))) is None
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        (ConstantKernel(1.0) + RBF()) * ConstantKernel(4.0),
+        ConstantKernel(4.0) * (ConstantKernel(1.0) + RBF()),
+    ],
+)
+def test_the_variance_of_a_product_is_that_of_the_whole(kernel):
+    """Wherever it stands; constants within the sum stay."""
+    expression = compile_kernel(kernel, np.zeros(1))
+    theta = with_larger_variance(expression, expression.theta, 2.0)
+    assert_allclose(expression.bind(theta).diag(np.zeros((1, 1))), 16.0)

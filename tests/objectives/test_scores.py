@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.objectives.scores import Score, is_better
+from sklearn_sgp.objectives.scores import Score, effective_number, is_better
 
 
 def test_gains_are_those_of_pairs(rng):
@@ -50,3 +50,13 @@ def test_what_can_be_evaluated_is_better_than_what_cannot():
     assert score.is_better(Score.none())
     assert not Score.none().is_better(score)
     assert not Score.none().is_better(Score.none())
+
+
+def test_few_large_weights_tell_little(rng):
+    """Rows of a hundred times the weight are as good as alone: the error is that of so few."""
+    values, weight = rng.standard_normal(2000), np.where(np.arange(2000) < 20, 1e4, 1.0)
+    _, error = Score(values, weight).gain(Score(np.zeros(2000), weight))
+    few = Score(values[:20], np.ones(20)).gain(Score(np.zeros(20), np.ones(20)))
+    assert_allclose(error, few[1], rtol=0.05)
+    assert_allclose(effective_number(weight), 20.0, rtol=0.05)
+    assert_allclose(effective_number(np.full(7, 0.3)), 7.0)

@@ -129,6 +129,8 @@ class BlockState(State):
     site_constant: float = 0.0
     held: KnownBlocks = NO_BLOCKS
 
+    is_in_blocks = True
+
     @property
     def n_blocks(self):
         return len(self.progress.seen)

@@ -16,8 +16,8 @@ from .stochastic import Minibatches, each_own
 def add(fitted, problem):
     """Find q(x) of the rows of a later batch, add their information to q(u), and take steps.
 
-    When the time is over kernel, noise and inducing inputs stay, and rows rest; all rows join. The
-    rows of the problem are the `Table` of the batch.
+    When the time is over, or after the most steps, kernel, noise and inducing inputs stay, and
+    without time rows rest; all rows join. The rows of the problem are the `Table` of the batch.
     """
     table, settings, before = problem.rows, problem.settings, fitted.state
     P, n, n_steps, seconds = table.Y.shape[1], len(table), 0, problem.trace.clock.left()
@@ -39,7 +39,7 @@ def add(fitted, problem):
         target = state.information(part, q)
         state.posterior = state.posterior.joined(target)
         state.n_rows += len(part)
-        if time.perf_counter() < end:
+        if state.space.groups and time.perf_counter() < end and n_steps != settings.max_steps:
             state.move(part, q, target)
             n_steps += 1
         parts.append(q)

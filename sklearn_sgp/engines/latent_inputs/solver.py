@@ -33,7 +33,8 @@ from .stochastic import learn_from_minibatches
 _ROUND, _GROWTH, _LOCAL_ITERATIONS, _LOCAL_TOL = 30, 1.5, 5, 1e-6
 # Least gain of L-BFGS since it last came to an end, in nats a row, for another jump.
 _RESTART_GAIN = 0.01
-# Rounds in which the noise keeps its start, or it takes the signal for noise.
+# Rounds in which the noise keeps its start, or it takes the signal for noise, and the share of
+# iterations and seconds that they have.
 _HELD_ROUNDS, _HELD_SHARE = 3, 0.3
 # What follows L-BFGS takes the time of so many evaluations of the bound of all rows.
 _FINISH_EVALUATIONS = 40
@@ -181,6 +182,7 @@ def _rounds(problem, start, table, seconds, holds_noise):
     """
     settings, trace = problem.settings, problem.trace
     deadline = time.perf_counter() + seconds
+    free_from = deadline - (1.0 - _HELD_SHARE) * seconds if seconds < np.inf else np.inf
     trace.begin(f"learning from {len(table)} of {len(problem.rows)} rows")
     parameters, value, n_iter = start.parameters, -np.inf, 0
     space = with_learning_units(free_space(start, settings), table.counts()[0].sum())
@@ -196,17 +198,17 @@ def _rounds(problem, start, table, seconds, holds_noise):
             partial(latent_bound, table=table, delta=delta, n_jobs=settings.n_jobs),
             free,
             parameters,
-            max_iter=min(size, settings.max_iter - n_iter),
+            max_iter=min(size, (held if is_held else settings.max_iter) - n_iter),
             plateau=interim,
             trace=trace,
-            seconds=max(deadline - time.perf_counter(), 0.0),
+            seconds=max((free_from if is_held else deadline) - time.perf_counter(), 0.0),
         )
         n_iter += max(iterations, 1)
-        if is_held and iterations < size:
-            held = 0
         left = deadline - time.perf_counter()
-        if trace.stopped or cut_by == "max_time" or left <= 0.0:
+        if trace.stopped or left <= 0.0 or (cut_by == "max_time" and not is_held):
             break
+        if is_held and (iterations < size or cut_by == "max_time"):
+            held = 0
         is_done = not is_held and iterations < size
         if is_done:
             if value < before + _RESTART_GAIN * len(table):

@@ -20,6 +20,7 @@ from ...objectives.scores import Score
 from ...optimize import time_shares
 from ...optimize.choices import Comparison, Tried, numbered, tell
 from ..ascent import FEW_ROWS, Run, ascend
+from ..base import has_predictive_density
 from ..lines import gains_enough, line_starts, may_be_lines
 from ..other_starts import bic_penalty, default_starts
 from .inference import knowing
@@ -173,7 +174,8 @@ def _are_plain(problem):
     """Return whether few rows and inducing inputs tell kernels apart: not where levels are many."""
     start = problem.start
     differs = start.columns.categorical or start.parameters.mixes_outputs
-    return not (differs or problem.inputs_are_rows)
+    can_judge = has_predictive_density(start.likelihood)
+    return can_judge and not (differs or problem.inputs_are_rows)
 
 
 def _some(rows, size, rng):

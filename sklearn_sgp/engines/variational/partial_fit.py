@@ -80,6 +80,7 @@ def scaled_to_total(fitted, total, natural_step=1.0):
         fitted,
         predictor=fitted.predictor.with_posterior(posterior),
         row_noise=noise.scaled(factor),
+        state=replace(fitted.state, exact=False),  # rows are counted more than once
         told_mean=fitted.told_mean.mapped(
             partial(scaled_to_total, total=total, natural_step=natural_step)
         ),

@@ -22,7 +22,10 @@ def ascend_stochastic(problem, parameters, budget):
         n_iter += 1
         if value is not None and problem.trace.add(value, lambda now=steps.parameters: now):
             break
-        if not complete or plateau.reached(value):
+        if not complete:
+            cut_by = "max_time" if budget.left() < 0.0 else "max_steps"
+            break
+        if plateau.reached(value):
             break
     else:
         cut_by = "max_iter" if plateau.is_gaining else None

@@ -145,8 +145,9 @@ class Power(_Composite):
     def slopes_at(self, p, X, along):
         k, g, s = self.child.slopes_at(p, X, along)
         e, slope = self.exponent, self._slope(k)
-        # k^(e - 2) underflows where the power itself is of no size
-        bend = e * (e - 1) * np.where(k > 0.0, k, np.inf) ** (e - 2) if e != 1 else 0.0
+        # a power below 0 of what has underflowed, where the power itself is of no size
+        base = k if e >= 2 else np.where(k > 0.0, k, np.inf)
+        bend = e * (e - 1) * base ** (e - 2) if e != 1 else 0.0
         return k**e, slope * g, _times(s, slope) + bend * g**2
 
     def diag_vjp(self, p, X, g, grad):
