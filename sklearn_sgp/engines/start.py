@@ -368,9 +368,10 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         old = previous.parameters.Z
         old = old if old.shape[1] == n_columns and _same_categories(previous, choices) else None
     if not isinstance(method, str):
-        Z = given_inducing(method, n_columns, choices.missing) if old is None else old
+        Z = old
+        if old is None:
+            Z = _with_codes(given_inducing(method, n_columns, choices.missing), choices.columns)
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
-        _check_codes(Z, choices.columns)
         return Z
     scale = input_scales(kernel, std)
     old = None if old is None else of_known_categories(old, parameters.expression)
@@ -386,16 +387,20 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     return choose_inducing(method, *of_rows, n_inducing, kernel, scale, rng, choices.seconds)
 
 
-def _check_codes(Z, columns):
-    """Refuse inducing inputs whose categories are no codes."""
+def _with_codes(Z, columns):
+    """Return given inducing inputs with codes of categories, which may be values as in X."""
     for column, keys in zip(columns.categorical, columns.categories, strict=True):
-        codes = Z[:, column]
-        if not (np.isin(codes, np.arange(len(keys)))).all():
+        values, codes = Z[:, column].tolist(), {key: code for code, key in enumerate(keys)}
+        if set(values) <= set(range(len(keys))):  # codes already, as `inducing_points_` has them
+            continue
+        unknown = sorted(set(values) - set(codes))
+        if unknown:
             raise ValueError(
-                f"inducing must have codes of categories in column {column}, from 0 to "
-                f"{len(keys) - 1} for {list(keys)}, as inducing_points_ has them. Got "
-                f"{np.unique(codes)[:8].tolist()}."
+                f"inducing must have categories of X in column {column}, {list(keys)}, or their "
+                f"codes, as inducing_points_ has them. Got {unknown[:8]}."
             )
+        Z[:, column] = [codes[value] for value in values]
+    return Z
 
 
 def _features(parameters, n_features, rng, previous):

@@ -340,3 +340,17 @@ def test_categories_that_say_nothing_cost_nothing():
     density = one.log_density(X[800:, :2], y[800:]).mean()
     assert other.log_density(X[800:], y[800:]).mean() > density - 0.02
     assert_allclose(other.noise_variance_, one.noise_variance_, rtol=0.2)
+
+
+def test_given_inducing_inputs_have_categories_or_their_codes():
+    """With ``inducing=X`` values were taken for codes, and rows of the first had no input."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=40), rng.integers(1, 4, 40)]).astype(float)
+    y = np.sin(X[:, 0]) + X[:, 1]
+    options = {"categorical_features": [1], "optimizer": None, "random_state": 0}
+    by_values = SVGPRegressor(inducing=X, **options).fit(X, y)
+    by_codes = SVGPRegressor(inducing=X - [0.0, 1.0], **options).fit(X, y)
+    assert_array_equal(np.unique(by_values.inducing_points_[:, 1]), [0.0, 1.0, 2.0])
+    assert_array_equal(by_values.predict(X), by_codes.predict(X))
+    with pytest.raises(ValueError, match=r"must have categories of X in column 1.*Got \[11\.0"):
+        SVGPRegressor(inducing=X + [0.0, 10.0], **options).fit(X, y)
