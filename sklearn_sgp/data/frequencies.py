@@ -10,11 +10,13 @@ class Frequencies:
     """The frequencies of classes, and the share that they have of what is predicted.
 
     ``of_class``, (C,), is the total weight of the rows of each class. The share is between 0, where
-    they do not count, and 1, where nothing else does.
+    they do not count, and 1, where nothing else does. ``is_least`` says that it is only that of
+    labels which go against all that is near: decisions are then those of the functions.
     """
 
     of_class: np.ndarray
     share: float
+    is_least: bool = False
 
     @property
     def probabilities(self):

@@ -388,18 +388,22 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
 
 
 def _with_codes(Z, columns):
-    """Return given inducing inputs with codes of categories, which may be values as in X."""
+    """Return given inducing inputs with codes of categories, where they have values as in X.
+
+    Columns that are all codes have these, as `inducing_points_` has.
+    """
     for column, keys in zip(columns.categorical, columns.categories, strict=True):
-        values, codes = Z[:, column].tolist(), {key: code for code, key in enumerate(keys)}
-        if set(values) <= set(range(len(keys))):  # codes already, as `inducing_points_` has them
+        codes = {key: code for code, key in enumerate(keys)}
+        values = [None if value != value else value for value in Z[:, column].tolist()]  # NaN
+        if set(values) <= set(codes):
+            Z[:, column] = [codes[value] for value in values]
             continue
-        unknown = sorted(set(values) - set(codes))
-        if unknown:
+        are_own = keys == tuple(range(len(keys)))  # later rows may have more of them
+        if not (are_own or set(values) <= set(range(len(keys)))):
             raise ValueError(
                 f"inducing must have categories of X in column {column}, {list(keys)}, or their "
-                f"codes, as inducing_points_ has them. Got {unknown[:8]}."
+                f"codes, as inducing_points_ has them. Got {np.unique(Z[:, column])[:8].tolist()}."
             )
-        Z[:, column] = [codes[value] for value in values]
     return Z
 
 

@@ -312,9 +312,9 @@ class AnytimeSGPClassifier(SGPClassifier):
     probabilities. So they have with up to 300 rows whose labels say little, if ``likelihood`` and
     ``alpha_epsilon`` are "auto" and ``max_time`` is None. Few labels can be explained wherever they
     lie, and so can those of many categories, each with a number of its own. So labels that are left
-    out decide the share, of more than 300 rows a quarter, and `choices_` has their scores. With a
-    default kernel the share is at least ``0.5 / (n + 1)``, of n rows, as any label may go against
-    all that is near. `decision_function` then has log odds. Later batches outweigh the share.
+    out decide the share, of more than 300 rows a quarter, and `choices_` has their scores.
+    `decision_function` then has log odds. With a default kernel the share is ``0.5 / (n + 1)`` at
+    least, of n rows, as any label may go against all that is near. Later batches outweigh it.
 
     With "probit" and "logit" the likelihood of each row is replaced by a site, a Gaussian.
     Expectation propagation finds it in the exact process of some 300 rows around it, and twice more

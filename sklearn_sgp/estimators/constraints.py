@@ -33,6 +33,7 @@ FIXED_IN_BLOCKS = (
     "alpha_divergence",
     "alpha_epsilon",
     "block_size",
+    "n_blocks",
     "partition",
     "markov_order",
     "n_neighbors",

@@ -182,7 +182,8 @@ def leave_one_out(self, X=None, y=None, sample_weight=None):
     ------
     ValueError
         If the model does not keep its rows, or merged some of them, and X and y are missing.
-        Also if it is a `BlockModel`, alone or in a mixture.
+        Also if it is a `BlockModel`, alone or in a mixture, and where rows count more than once or
+        later batches have moved the kernel.
     """
     return left_out(self, X, y, sample_weight)
 

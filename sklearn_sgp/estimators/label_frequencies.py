@@ -96,12 +96,12 @@ class WeighFrequencies:
         place = fit.targets.places(fit.y)
         weight = np.ones(len(place)) if fit.weight is None else fit.weight
         of_class = np.bincount(place, weight, len(fit.targets.classes))
-        share = yield from self._share(fit, place, weight, of_class)
+        share, least = (yield from self._share(fit, place, weight, of_class)), 0.0
         if self.expects_exceptions:
-            share = max(share, _JEFFREYS / (max(len(place), of_class.sum()) + 1.0))
-        if share == 0.0:
+            least = _JEFFREYS / (max(len(place), of_class.sum()) + 1.0)
+        if max(share, least) == 0.0:
             return fit
-        frequencies = Frequencies(of_class, share)
+        frequencies = Frequencies(of_class, max(share, least), is_least=share < least)
         return replace(fit, targets=replace(fit.targets, frequencies=frequencies))
 
     def _share(self, fit, place, weight, of_class):

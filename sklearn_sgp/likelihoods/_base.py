@@ -129,8 +129,8 @@ class Likelihood(BaseEstimator):
         Quantiles of y, (n, t, n_levels): for `predict_quantiles`.
     ``log_predictive_density(y, mean, variance, noise_variance)``
         log E[p(y | f)], summed over outputs, (n,): for `log_density`. A target that cannot be
-        has log density -inf. Without it, and without ``log_density``, batches of a stream have no
-        `batch_log_density_`.
+        has log density -inf. Without it, and without ``log_density``, the `batch_log_density_` of a
+        stream is NaN.
     ``cdf(y, mean, variance, noise_variance)``
         P(Y <= y) for each target, (n, t): for `predict_distribution`. `sf`, P(Y > y), is
         ``1 - cdf`` unless it is defined, which keeps the digits of small probabilities.

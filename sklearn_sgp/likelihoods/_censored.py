@@ -41,8 +41,8 @@ class Censored(OwnParameter, Likelihood):
     scales_targets = True
     takes_warps = False
     _own, _own_start, _own_bounds = "noise_variance", 0.1, (1e-6, 1e3)
-    # Variances of the targets, and of these as scaled, which start and bounds are relative to.
-    _variance, _unit = None, 1.0
+    # Deviations of the targets, and variances of these as scaled, in which start and bounds are.
+    _deviation, _unit = None, 1.0
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class Censored(OwnParameter, Likelihood):
 
     def _begun(self, y, weight):
         begun = copy(self._with_own(y.shape[1]))
-        begun._variance = _variances(y, weight)
+        begun._deviation = _deviations(y, weight)
         return begun
 
     def for_scaled_targets(self, center, scale):
         """Return the likelihood of targets as they are scaled."""
         scaled = copy(self).set_params(units=(np.array(center), np.array(scale)))
-        if self._variance is None or not self._learned:
+        if self._deviation is None or not self._learned:
             return scaled
-        unit = self._variance / np.square(scale)
+        unit = (self._deviation / scale) ** 2
         scaled._unit = np.where(np.abs(unit - 1.0) < _NORMALISED, 1.0, unit)
         return scaled._copied(self._own_value / self._unit * scaled._unit, learned=True)
 
@@ -285,13 +285,16 @@ def _repeated_ends(y, weight):
     return low, high
 
 
-def _variances(y, weight):
-    """Return the variance of each output that was observed, (t,); 1 where targets are equal."""
+def _deviations(y, weight):
+    """Return the deviation of each output that was observed, (t,); 1 where targets are equal."""
     weight, seen = np.ones(len(y)) if weight is None else weight, ~np.isnan(y)
-    total = np.maximum(weight @ seen, np.finfo(np.float64).tiny)
-    away = np.where(seen, y, 0.0) - weight @ np.where(seen, y, 0.0) / total
-    variance = weight @ np.where(seen, away**2, 0.0) / total
-    return np.where(variance > 0.0, variance, 1.0)
+    size = np.max(np.where(seen, np.abs(y), 0.0), axis=0)
+    size = np.where(size > 0.0, size, 1.0)  # squares of tiny targets are zero
+    share = weight[:, None] / weight.max() * seen
+    share = share / np.maximum(share.sum(axis=0), np.finfo(np.float64).tiny)
+    values = np.where(seen, y, 0.0) / size
+    squares = np.sum(share * (values - np.sum(share * values, axis=0)) ** 2, axis=0)
+    return np.where(squares > 0.0, size * np.sqrt(squares), 1.0)
 
 
 def _entry(values, output):

@@ -92,7 +92,8 @@ def mean_and_error(values, weight):
 
 def effective_number(weight):
     """Return how many equal weights tell a mean as well as these do."""
-    return float(weight.sum() ** 2 / (weight @ weight))
+    share = weight / weight.max()  # squares of tiny ones are zero
+    return float(share.sum() ** 2 / (share @ share))
 
 
 def is_better(values, before, weight):

@@ -65,7 +65,8 @@ class Classes(AveragesUnforeseen):
 
     def decision(self, inputs):
         """Return the decision function, (n,) or (n, C)."""
-        if self.targets.frequencies is None:
+        frequencies = self.targets.frequencies
+        if frequencies is None or frequencies.is_least:
             return self._of_moments("decision", inputs)
         log_p = self.log_probabilities(inputs)
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p

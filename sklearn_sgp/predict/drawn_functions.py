@@ -24,8 +24,9 @@ class FunctionsInUnits:
 
     def __call__(self, X):
         X = as_table(X)
-        names = getattr(X, "columns", None)
-        if self.form.names is not None and names is not None and tuple(names) != self.form.names:
+        names = getattr(X, "columns", ())
+        are_names = self.form.names is not None and all(isinstance(one, str) for one in names)
+        if are_names and len(names) and tuple(names) != self.form.names:
             raise ValueError(
                 f"The columns of X must be those of fit, {list(self.form.names)}, in their order. "
                 f"Got {list(names)}."

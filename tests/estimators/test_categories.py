@@ -352,5 +352,8 @@ def test_given_inducing_inputs_have_categories_or_their_codes():
     by_codes = SVGPRegressor(inducing=X - [0.0, 1.0], **options).fit(X, y)
     assert_array_equal(np.unique(by_values.inducing_points_[:, 1]), [0.0, 1.0, 2.0])
     assert_array_equal(by_values.predict(X), by_codes.predict(X))
+    some = X[X[:, 1] < 3.0]  # values that would be codes as well
+    found = SVGPRegressor(inducing=some, **options).fit(X, y).inducing_points_
+    assert_array_equal(found[:, 1], some[:, 1] - 1.0)
     with pytest.raises(ValueError, match=r"must have categories of X in column 1.*Got \[11\.0"):
         SVGPRegressor(inducing=X + [0.0, 10.0], **options).fit(X, y)

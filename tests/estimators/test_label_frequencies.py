@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from callback_helpers import Callback
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from slow_variants import slow
@@ -102,6 +103,12 @@ def test_labels_may_go_against_all_that_is_near(rng):
     model = AnytimeSGPClassifier(random_state=0).fit(X, y)
     assert_allclose(model._fitted.targets.frequencies.share, 0.5 / 401.0)
     assert model.predict_proba([[9.0, 0.0]])[0, 0] > 0.4 * 0.5 / 401.0
+    assert model.decision_function([[9.0, 0.0]]) != np.log(model.predict_proba([[9.0, 0.0]])[0, 1])
+    probit = AnytimeSGPClassifier(likelihood="probit", random_state=0).fit(X[:60], y[:60])
+    frequencies = probit._fitted.targets.frequencies
+    p = ndtr(probit.decision_function(X))  # of the function, as without a share
+    assert frequencies.is_least
+    assert_allclose(probit.predict_proba(X), frequencies.mixed(np.column_stack([1.0 - p, p])))
     given = AnytimeSGPClassifier(ConstantKernel(4.0) * RBF(1.0), random_state=0).fit(X, y)
     assert given._fitted.targets.frequencies is None
 
@@ -315,4 +322,5 @@ def test_rows_that_come_again_are_no_new_ones(rng):
     X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
     model = SVGPClassifier(total_samples=20, random_state=0).partial_fit(X, y)
     before = model._fitted.targets.frequencies
+    assert before.share > 0.0
     assert model.partial_fit(X, y)._fitted.targets.frequencies is before
