@@ -159,6 +159,7 @@ def test_targets_of_one_column_or_of_a_table(rng):
         one.partial_fit(X[some], y[some])
         other.partial_fit(X[some], y[some, None])
     assert_array_equal(one.predict(X), other.predict(X)[:, 0])
+    assert one._fitted.state.initial_rows.level.wanders
 
 
 def test_a_limit_of_time_keeps_what_was_learned(rng):
