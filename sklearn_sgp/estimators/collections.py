@@ -143,8 +143,7 @@ def _numbers(estimator, X, y, sample_weight, labels):
         return Fit.of(Inputs(X), y, weight)
     moments = source.summary
     # two rows with the moments of all
-    away = moments.unit * np.sqrt(moments.squares / moments.weight)
-    both = np.stack([moments.mean - away, moments.mean + away])
+    both = np.stack([moments.mean - moments.scale, moments.mean + moments.scale])
     likelihood = likelihood.initialized(both, np.full(2, 0.5 * moments.weight))
     normalize_y = estimator.normalize_y if likelihood.scales_targets else False
     targets = Targets.fit_moments(moments, normalize_y)

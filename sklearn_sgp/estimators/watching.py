@@ -73,13 +73,14 @@ def scored(estimator, fitted, rows):
     if not mixes_outputs(estimator):  # score and bands are of the same moments
         known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
         fitted = replace(fitted, predictor=KnownMoments(*known))
-    state, log_p = fitted.state, np.nan
+    state, density = fitted.state, np.nan
     if has_predictive_density(fitted.likelihood):
         log_p = estimator._log_densities(fitted, rows)
+        density = np.average(log_p, weights=rows.weights[1])
     is_new = state.places.sample.lacks(rows)
     told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)
-    return watch.scored(np.average(np.broadcast_to(log_p, len(rows)), weights=rows.weights[1]))
+    return watch.scored(density)
 
 
 def inputs_of(rows):

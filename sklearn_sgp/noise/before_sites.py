@@ -41,8 +41,6 @@ def learn_before_sites(problem, learn):
     except NotPositiveDefiniteError:
         # which takes more, or says what is wrong with the rows
         return (yield from learn(problem))
-    finally:
-        problem.trace.constant = 0.0
     start = _with_sites(fitted, problem.start)
     most = _LIKELIHOOD_ITERATIONS if start.space.learns("likelihood") else _SITE_ITERATIONS
     shorter = replace(settings, max_iter=min(most, settings.max_iter))

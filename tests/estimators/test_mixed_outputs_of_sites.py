@@ -9,14 +9,13 @@ from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
+from waiting_times import Exponential
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.likelihoods import (
     Beta,
     Censored,
-    ExpectedLogDensity,
     Gaussian,
-    Likelihood,
     Poisson,
     StudentT,
 )
@@ -231,23 +230,6 @@ def test_an_offset_column_is_added():
     assert_allclose(high, 10.0 * low, rtol=1e-8)
     draws = model.sample_y(np.column_stack([X[:5], np.full(5, np.log(10))]), 2000, random_state=0)
     assert_allclose(draws.mean(axis=2), high, rtol=0.2)
-
-
-class Exponential(Likelihood):
-    """Waiting times with mean exp(f): two methods alone."""
-
-    identity_mean = False
-
-    def expected_log_density(self, y, mean, variance, noise_variance=None):
-        """Return the expectation."""
-        scaled = y * np.exp(-mean + 0.5 * variance)
-        value = (-mean - scaled).sum(axis=1)
-        return ExpectedLogDensity(value, scaled - 1, -0.5 * scaled, np.zeros(len(y)))
-
-    def moments(self, mean, variance, noise_variance=None):
-        """Return the moments."""
-        first = np.exp(mean + 0.5 * variance)
-        return first, first**2 * (2 * np.exp(variance) - 1)
 
 
 def test_a_likelihood_of_ones_own():

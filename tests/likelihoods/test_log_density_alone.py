@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import betaln, expit, gammaln
 from slow_variants import slow
+from waiting_times import Exponential
 
 from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
-from sklearn_sgp.likelihoods import ExpectedLogDensity, Likelihood, Logit, Poisson
+from sklearn_sgp.likelihoods import Likelihood, Logit, Poisson
 
 
 class OnlyDensity(Likelihood):
@@ -51,21 +52,6 @@ class Binomial(Likelihood):
     def moments(self, mean, variance, noise_variance=None):
         p = expit(mean)
         return 10.0 * p, 10.0 * p * (1.0 - p) + 100.0 * (p * (1.0 - p)) ** 2 * variance
-
-
-class Exponential(Likelihood):
-    """Waiting times with mean exp(f), of which only the expectation is known."""
-
-    identity_mean = False
-
-    def expected_log_density(self, y, mean, variance, noise_variance=None):
-        scaled = y * np.exp(-mean + 0.5 * variance)
-        value = (-mean - scaled).sum(axis=1)
-        return ExpectedLogDensity(value, scaled - 1.0, -0.5 * scaled, np.zeros(len(y)))
-
-    def moments(self, mean, variance, noise_variance=None):
-        first = np.exp(mean + 0.5 * variance)
-        return first, first**2 * (2.0 * np.exp(variance) - 1.0)
 
 
 def hurdle(f, rng):

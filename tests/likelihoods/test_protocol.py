@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import special
 from sklearn.base import clone
+from waiting_times import Exponential
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 from sklearn_sgp.likelihoods import (
     Beta,
     Censored,
-    ExpectedLogDensity,
     Gamma,
     Gaussian,
     Likelihood,
@@ -49,24 +49,6 @@ ATTRIBUTES = {
     Logit: (False, True, False, False, 1.0, False, 2),
     Softmax: (False, True, False, False, 2.0 / 3.0, True, None),
 }
-
-
-class Exponential(Likelihood):
-    """Waiting times with mean exp(f): the least that a regression likelihood must define."""
-
-    identity_mean = False
-
-    def __init__(self, unit=1.0):
-        self.unit = unit
-
-    def expected_log_density(self, y, mean, variance, noise_variance=None):
-        scaled = y / self.unit * np.exp(-mean + 0.5 * variance)
-        value = (-mean - scaled - np.log(self.unit)).sum(axis=1)
-        return ExpectedLogDensity(value, scaled - 1.0, -0.5 * scaled, np.zeros(len(y)))
-
-    def moments(self, mean, variance, noise_variance=None):
-        first = self.unit * np.exp(mean + 0.5 * variance)
-        return first, first**2 * (2.0 * np.exp(variance) - 1.0)
 
 
 class Certain(Likelihood):
