@@ -182,10 +182,11 @@ def _add(estimator, engine, inputs, y, weight, clock):
         earlier = before.state.initial_rows.rows
         engine = replace(engine, known=_known(estimator, earlier, initial, rows, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
-    # the objective is that of this batch alone
-    trace.constant = noise.constant - before.row_noise.constant
     fitted, rows = engine.add(before, problem), problem.rows
-    fitted = fitted.with_noise(noise, trace.constant)
+    # the objective is that of this batch alone
+    constant = noise.constant - before.row_noise.constant
+    fitted = fitted.with_noise(noise, constant)
+    trace.objectives = [value + constant for value in trace.objectives]
     fitted, targets = about_learned_means(fitted, targets.of_rows(y, weight).after(rows))
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial), targets=targets)
     trace.choices = trace.choices or estimator.choices_  # the last ones that there were
