@@ -353,3 +353,14 @@ def test_a_way_that_was_chosen_is_remembered_while_rows_say_nothing():
     """It was looked for anew with the next batch."""
     places = BandPlaces(sought=60.0, process=(2, 0.01)).unjudged()
     assert places.sought == 60.0 and places.process == (2, 0.01)
+
+
+def test_a_way_is_chosen_anew_where_the_kernel_has_moved():
+    """Residuals are followed at a length in units of the kernel's."""
+    model, *_ = uneven_stream()
+    fitted = model._fitted
+    places, kernel = fitted.state.places, fitted.posterior.prior.kernel
+    assert places.process is not None and not places._is_due(kernel)
+    for factor, is_due in ((1.1, False), (1.3, True)):
+        moved = band_places._log_scales(kernel) + np.log(factor)
+        assert replace(places, log_scales=moved)._is_due(kernel) == is_due

@@ -317,6 +317,20 @@ def test_two_outputs_have_their_own_residuals():
     assert np.isfinite(slopes).all()
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_functions_without_noise_are_known_better_than_the_least_noise(seed, rng):
+    """Residuals of less than .01 deviations were let be."""
+    X = rng.uniform(-3.0, 3.0, (700, 1))
+    y = np.sin(2.0 * X[:, 0] + seed) + 0.3 * np.cos(3.0 * X[:, 0])
+    pieces = batches(X[:500], y[:500], 100, 200, 300, 400)
+    model = taught(StreamingSGPRegressor(n_inducing=20, random_state=0), pieces)
+    new, truth = X[500:], y[500:]
+    before = without_residuals(model).log_density(new, truth).mean()
+    assert model.log_density(new, truth).mean() > before + 1.5
+    mean, std = model.predict(new, return_std=True)
+    assert np.mean(((truth - mean) / std) ** 2) < 2.0
+
+
 def test_residuals_are_measured_in_the_bands_that_the_sample_bears_out(monkeypatch):
     """Where these are the same everywhere, and were narrowed by the last rows, in vain.
 
