@@ -310,7 +310,7 @@ def log_density_scorer(
     """
     model, inputs = final_step(estimator, X)
     if hasattr(model, "log_density"):
-        rounded = {"resolution": resolution} if resolution else {}
+        rounded = {"resolution": resolution} if np.any(resolution) else {}
         return float(np.mean(model.log_density(inputs, y, **rounded)))
     if "return_std" not in signature(model.predict).parameters:
         raise TypeError(

@@ -321,7 +321,7 @@ class _Judged:
         plain = self.reference.targets
         likelihood, *rest = moments
         density = log_rounded_density(fit.targets, likelihood, self.y, plain.resolution, *rest)
-        return density + plain.log_scale
+        return density.sum(axis=1) + plain.log_scale
 
 
 def _name(fit):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..engines.streams.units import about_learned_means
+from .steps import scaled_likelihood
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class ScaleConstants:
         given = isinstance(self.estimator.normalize_y, tuple) or not self.estimator.normalize_y
         if given or not fit.likelihood.scales_targets:
             return fit
-        return replace(fit, targets=fit.targets.with_scale_of_constants(fit.y))
+        targets = fit.targets.with_scale_of_constants(fit.y)
+        if np.array_equal(targets.scale, fit.targets.scale):
+            return fit
+        return replace(fit, targets=targets, likelihood=scaled_likelihood(fit.likelihood, targets))
 
 
 def move_means(fit):

@@ -261,8 +261,8 @@ class Likelihood(BaseEstimator):
     def for_scaled_targets(self, center, scale):
         """Suit the likelihood to targets as they are scaled, where ``scales_targets`` is True.
 
-        Called once, with the first batch, after `initialized`. Targets are learned as ``(y -
-        center) / scale``.
+        Called with the first batch, after `initialized`; again where the scale becomes another.
+        Targets are learned as ``(y - center) / scale``.
 
         Parameters
         ----------
@@ -449,7 +449,9 @@ class Likelihood(BaseEstimator):
             self.for_output(c).tilted_moments(y[:, [c]], mean[:, c], variance[:, c], power)
             for c in range(y.shape[1])
         ]
-        return np.sum([one.log_integral for one in each], axis=0)
+        each = np.transpose([one.log_integral for one in each])
+        # what is zero everywhere has no integral: such a target cannot be
+        return np.where(np.isnan(each) & ~np.isnan(y), -np.inf, each).sum(axis=1)
 
     def cdf(self, y, mean, variance, noise_variance=None):
         """Return P(Y <= y); see the class."""

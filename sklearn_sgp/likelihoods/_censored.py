@@ -68,6 +68,7 @@ class Censored(OwnParameter, Likelihood):
         t = y.shape[1]
         if self.lower is None and self.upper is None:
             low, high = _repeated_ends(y, weight)
+            high = np.where(low == high, np.inf, high)  # one value is no two limits
             found = copy(self).set_params(lower=low, upper=high)
             return found._begun(y, weight)
         low, high = (_limit(self, name, t) for name in ("lower", "upper"))

@@ -127,7 +127,9 @@ class OwnParameter:
     def for_output(self, output):
         """Return the likelihood of one output."""
         one, value = super().for_output(output), self._own_value
-        return one._copied(value[output], one._learned) if np.ndim(value) else one
+        if not np.ndim(value):
+            return one
+        return one._copied(value[output if len(value) > 1 else 0], one._learned)
 
     def _copied(self, value, learned):
         value = float(np.ravel(value)[0]) if np.size(value) == 1 else value

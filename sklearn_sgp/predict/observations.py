@@ -316,14 +316,16 @@ class Observations(AveragesUnforeseen):
             raise ValueError(f"y must have shape {shape}, as in fit. Got {y.shape}.")
         y = y.reshape(n, -1)
         moments, noise = self._observed(inputs)
-        if np.any(resolution):
-            parts = self._marginal, y, resolution, *moments, noise
-            return log_rounded_density(targets, *parts)
-        if np.isfinite(targets.lowest).any():
+        has_lowest = np.isfinite(targets.lowest)
+        if not (np.any(resolution) or np.any(has_lowest)):
+            log_p = self._marginal.log_predictive_density(targets.scaled(y), *moments, noise)
+            return log_p + targets.log_slope(y).sum(axis=-1)
+        each = log_rounded_density(targets, self._marginal, y, resolution, *moments, noise)
+        if np.any(has_lowest):
             own = PredictiveDistribution(self._marginal, *moments, noise, targets, (1.0, 0.0))
-            return own.logpdf(y.reshape(shape)).reshape(n, -1).sum(axis=1)
-        log_p = self._marginal.log_predictive_density(targets.scaled(y), *moments, noise)
-        return log_p + targets.log_slope(y).sum(axis=-1)
+            known = own.logpdf(y.reshape(shape)).reshape(n, -1)
+            each = np.where(has_lowest & (np.asarray(resolution) == 0.0), known, each)
+        return each.sum(axis=1)
 
     # ---- Draws
 

@@ -203,3 +203,39 @@ def test_numbers_with_limits_need_no_scaling(unit):
     error = np.abs(given.predict(X) - mean) / std
     assert error.max() < 0.2
     assert_allclose(given.predict_std(X), std, rtol=0.1)
+
+
+def test_limits_of_a_first_batch_that_is_constant_have_its_units():
+    """They were those of a scale of 1, so that numbers from half of the upper limit on were it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (240, 1))
+    y = 4.5 + 3.5 * np.sin(X[:, 0]) + 0.2 * rng.standard_normal(240)
+    model = StreamingSGPRegressor(
+        likelihood=Censored(lower=0.5, upper=10.0), n_inducing=15, random_state=0
+    )
+    model.partial_fit(X[:40], np.full(40, 0.5)).partial_fit(X[40:200], y[40:200])
+    likelihood, targets = model.likelihood_, model._fitted.targets
+    at = targets.scaled(np.array([[0.5], [0.6], [6.0], [9.9], [10.0]]))
+    assert_array_equal(likelihood.are_numbers(at).ravel(), [False, True, True, True, False])
+    one = model.log_density(X[200:201], [0.5])
+    assert_allclose(np.exp(one), model.predict_distribution(X[200:201]).cdf(0.5), rtol=1e-6)
+
+
+def test_constant_targets_are_one_limit():
+    """As both limits they made all later targets say only that they are above or below."""
+    X = np.linspace(0.0, 6.0, 80)[:, None]
+    model = StreamingSGPRegressor(likelihood="censored", n_inducing=10, random_state=0)
+    model.partial_fit(X[:40], np.zeros(40))
+    y = np.maximum(3.0 * np.sin(X[40:, 0]), 0.0)
+    model.partial_fit(X[40:], y)
+    at = model._fitted.targets.scaled(y[:, None])
+    assert_array_equal(model.likelihood_.are_numbers(at)[:, 0], y > 0.0)
+
+
+def test_one_parameter_in_a_list_is_that_of_all_outputs():
+    X = np.linspace(0.0, 6.0, 40)[:, None]
+    counts = np.random.default_rng(0).poisson(3.0, (40, 2)).astype(float)
+    for likelihood in (NegativeBinomial(dispersion=[0.5]), Gamma(shape=[3.0])):
+        model = SVGPRegressor(likelihood=likelihood, n_inducing=5, max_iter=3, random_state=0)
+        model.fit(X, counts + 1.0)
+        assert model.predict(X, quantiles=[0.5]).shape == (40, 2, 1)

@@ -112,6 +112,9 @@ def test_outputs_count_their_own_zeros():
     assert_allclose(distribution.pdf(at)[:, 0], distribution.cdf(at)[:, 0], rtol=1e-12)
     assert (distribution.cdf(at - 0.5)[:, 1] > 0.0).all()
     assert_allclose(model.log_density(X, at), distribution.logpdf(at).sum(axis=1), rtol=1e-12)
+    # the probability of zeros counts, too, where another output alone has a step
+    own = model.log_density(X, at, resolution=[0.0, 1e-4])
+    assert_allclose(own, distribution.logpdf(at).sum(axis=1), atol=1e-3)
 
 
 def test_a_combination_of_means_is_not_below_zero(fitted):

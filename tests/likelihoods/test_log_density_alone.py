@@ -54,6 +54,14 @@ class Binomial(Likelihood):
         return 10.0 * p, 10.0 * p * (1.0 - p) + 100.0 * (p * (1.0 - p)) ** 2 * variance
 
 
+class Strict(Binomial):
+    """The same, which knows what cannot be."""
+
+    def log_density(self, y, f, noise_variance=None):
+        at = np.clip(y, 0.0, 10.0)
+        return np.where(y == at, super().log_density(at, f), -np.inf)
+
+
 def hurdle(f, rng):
     return np.where(rng.rand(len(f)) < 0.3, 0.0, 1.0 + rng.poisson(np.exp(f)))
 
@@ -125,3 +133,12 @@ def test_streams_take_later_batches(likelihood, rng):
     assert model.n_samples_seen_ == 80
     assert np.isfinite(model.batch_log_density_) == isinstance(likelihood, Binomial)
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_target_that_cannot_be_has_no_density():
+    """It was NaN by quadrature."""
+    X = np.linspace(0.0, 1.0, 30)[:, None]
+    y = np.arange(30.0) % 11.0
+    model = SVGPRegressor(likelihood=Strict(), n_inducing=4, max_iter=5, random_state=0).fit(X, y)
+    told = model.log_density(X[:3], [11.0, 3.0, -1.0])
+    assert np.isneginf(told[[0, 2]]).all() and np.isfinite(told[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
+from sklearn_sgp.likelihoods import Censored
 from sklearn_sgp.metrics import log_density_scorer, negative_log_predictive_density
 
 
@@ -119,3 +120,41 @@ def test_bad_steps_are_refused():
     mixed = SVGPRegressor(n_latent=1, n_inducing=9, optimizer=None).fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="n_latent"):
         mixed.log_density(X, np.column_stack([y, y]), resolution=1.0)
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
+def test_counts_have_their_probability_however_small(likelihood):
+    """A step of 1 changes nothing; those that are far from likely in a lower tail were NaN."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 1))
+    model = SVGPRegressor(likelihood=likelihood, n_inducing=5, max_iter=20, random_state=0)
+    model.fit(X, rng.poisson(40.0, 200).astype(float))
+    at = np.array([0.0, 1.0, 4.0, 12.0, 40.0, 90.0, 400.0])
+    rounded = model.log_density(X[:7], at, resolution=1.0)
+    np.testing.assert_allclose(rounded, model.log_density(X[:7], at), rtol=1e-5, atol=1e-7)
+
+
+def test_targets_at_a_limit_have_its_probability_whatever_the_step():
+    """They were scored as numbers within half a step of the limit."""
+    X, y = _table()
+    y = np.maximum(y, 2.0)
+    model = SVGPRegressor(likelihood=Censored(lower=2.0), n_inducing=9, max_iter=20, random_state=0)
+    model.fit(X, y)
+    at_limit = np.full(len(X), 2.0)
+    plain = model.log_density(X, at_limit)
+    np.testing.assert_allclose(model.log_density(X, at_limit, resolution=0.1), plain, rtol=1e-12)
+    assert (plain <= 0.0).all()
+    for step in (1e-6, 0.1):
+        value = model.log_density(X, y + 0.3, resolution=step)
+        np.testing.assert_allclose(value, model.log_density(X, y + 0.3), atol=0.02)
+
+
+def test_the_scorer_takes_the_steps_of_outputs():
+    """An array of steps was an error of NumPy's."""
+    X, y = _table()
+    Y = np.column_stack([y.round(), y])
+    model = SVGPRegressor(n_inducing=9, max_iter=10, random_state=0).fit(X, Y)
+    steps = model.resolution_
+    assert steps[0] == 1.0 and steps[1] == 0.0
+    expected = model.log_density(X, Y, resolution=steps).mean()
+    assert log_density_scorer(model, X, Y, resolution=steps) == expected
