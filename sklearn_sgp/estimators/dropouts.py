@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..data.checks import check_consistent_length
+from ..data.checks import check_consistent_length, check_sample_weight
 from ..data.inputs import Inputs
 from ..data.readable import refuse_dates
 from ..data.readable_targets import readable_targets
@@ -51,6 +51,8 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
     missing = _missing(estimator, y)
     if missing is None:
         return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0)
+    if sample_weight is not None and np.ndim(sample_weight) == 0:
+        sample_weight = np.full(len(missing), sample_weight)
     check_consistent_length(X, y, sample_weight)
     present = np.flatnonzero(~missing.all(axis=1))
     n_missing = len(missing) - len(present)
@@ -60,6 +62,7 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
                 "A stream must begin with a target that is not NaN. Got a y without any in "
                 f"{n_missing} rows: leave them out."
             )
+        _check_unobserved(estimator, X, y, sample_weight)
         return None
     X, y = _safe_indexing(X, present), _safe_indexing(y, present)
     if sample_weight is not None:
@@ -69,6 +72,13 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
         return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), n_missing)
     _check_gaps(estimator)
     return Batch(*with_gaps(estimator, X, y, sample_weight, reset), n_missing)
+
+
+def _check_unobserved(estimator, X, y, sample_weight):
+    """Check the columns and weights of a later batch of which no target was observed."""
+    estimator._format.validate(estimator, X)
+    estimator._fitted.targets.columns(np.zeros(np.shape(y)))
+    check_sample_weight(sample_weight, X)
 
 
 def _without_words(y):

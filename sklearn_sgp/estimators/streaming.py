@@ -87,7 +87,9 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         check_same_parameters(estimator)
         initial, state = _add(estimator, engine, inputs, y, weight, clock)
     if initial is not None:
-        so_far = None if before is None else (estimator.n_steps_, estimator.log_evidence_)
+        so_far = None
+        if before is not None:
+            so_far = estimator.n_steps_, estimator.n_iter_, estimator.log_evidence_
         rows, recipe = initial.rows, estimator._recipe(engine, initial)
         fit = Fit.of(inputs_of(rows), rows.y, rows.weight, is_batch=True)
         fit = replace(fit, trace=Trace(clock))
@@ -137,15 +139,17 @@ def _is_short(estimator, engine):
     return may_begin and fitted.state.initial_rows.is_short
 
 
-def _count_as_one_batch(estimator, n_steps, evidence, before):
+def _count_as_one_batch(estimator, n_steps, n_iter, evidence, before):
     """Count what was learned of the rows so far and these, as if of one batch, as of the last.
 
     The state ``before`` has seen how this batch was predicted.
     """
-    n_batches, state = n_steps + 1, estimator._fitted.state
-    state = replace(state, watch=before.watch, levels=before.levels)
-    estimator._fitted = replace(estimator._fitted, n_steps=n_batches, state=state)
-    set_attributes(estimator, {**state.attributes, "n_steps_": n_batches})
+    n_batches, fitted = n_steps + 1, estimator._fitted
+    n_iter += fitted.n_iter
+    state = replace(fitted.state, watch=before.watch, levels=before.levels)
+    estimator._fitted = replace(fitted, n_steps=n_batches, n_iter=n_iter, state=state)
+    told = {"n_steps_": n_batches, "n_iter_": n_iter}
+    set_attributes(estimator, {**state.attributes, **told})
     estimator.objective_ -= evidence
     estimator.objectives_ = estimator.objectives_ - evidence
 

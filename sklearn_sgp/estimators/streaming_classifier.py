@@ -60,7 +60,7 @@ class StreamingSGPClassifier(SGPClassifier):
         Power to which each batch raises the old posterior's information, that about the noise
         included. Below 1 the past fades. "auto" takes for each batch the power of 1, 0.99, 0.97,
         0.9 and 0.75 whose predictions of the batches so far have had the highest density, later
-        ones counting more (Gaussian noise of one size; else 1).
+        ones counting more (Gaussian noise; else 1).
         Values from 0.9 to 0.99 are worth a try if the function drifts. Predictions are then for the
         time of the last batch: how far the function moves until the next one is not part of them.
         If it moves far, 90 % bands hold about 80 % of the next rows, and the time should be a

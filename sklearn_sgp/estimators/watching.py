@@ -11,6 +11,7 @@ from ..engines.streams.answers import after_answer, answer_to, are_elsewhere, wa
 from ..engines.streams.broken_rows import counted
 from ..engines.streams.moves import told_of_level
 from ..engines.streams.shifts import (
+    ROWS_TOGETHER,
     can_move,
     fading_share,
     gathered,
@@ -37,10 +38,12 @@ def watched(estimator, fitted, rows, order):
     share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
     telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
     fitted = counted(fitted, rows, fitted.targets)
-    # a measure are units that follow rows, and a kernel and noise that are learned
-    can_shift = fitted.state.moments is not None and estimator.optimizer is not None
+    # a measure are units that follow rows, and a kernel or noise that are learned
+    can_shift = fitted.state.moments is not None and fitted.start.learns(estimator.optimizer)
     if not (can_shift and len(telling)):
-        return _with(fitted, watch), 1.0 if isinstance(share, str) else share
+        if isinstance(share, str):
+            share, watch = _faded(fitted, telling, watch, estimator.n_jobs)
+        return _with(fitted, watch), share
     seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
     state = fitted.state
     misses = missed(watch.misses, prediction, state.bands.usual, state.places.sample.lacks(some))
@@ -62,6 +65,14 @@ def watched(estimator, fitted, rows, order):
     warn_of_shift(answer, fitted.targets, seen.rows)
     elsewhere = are_elsewhere(fitted, some, estimator.n_jobs)
     return after_answer(fitted, answer, some, alone, elsewhere), answer.share * share
+
+
+def _faded(fitted, rows, watch, n_jobs):
+    """Return the share of the past that explains batches best, 1 where that is not told."""
+    likelihood = fitted.likelihood
+    if not (likelihood.conjugate and len(rows)) or likelihood.allows_outliers:
+        return 1.0, watch
+    return fading_share(fitted, rows.fixed_subset(ROWS_TOGETHER), watch, n_jobs)
 
 
 def _with(fitted, watch):

@@ -190,3 +190,22 @@ def test_the_evidence_counts_targets_that_were_observed(n_latent, rng):
 
     expected = -np.count_nonzero(~np.isnan(y)) * np.log(1024.0)
     assert_allclose(evidence(1024.0) - evidence(1.0), expected, rtol=1e-9)
+
+
+def test_a_batch_without_targets_is_checked_as_others(data):
+    """Wrong columns, outputs or weights were counted, and a weight for all rows was an error."""
+    X, _, y = data
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3, random_state=0)
+    model.partial_fit(X[:100], y[:100])
+    silent = np.full((5, 2), np.nan)
+    for wrong in (
+        (np.zeros((5, 3)), silent),
+        (X[:5], silent[:, 0]),
+        (X[:5], silent, np.full(5, -1.0)),
+    ):
+        with pytest.raises(ValueError, match=r"features|shape|[Nn]egative|weight"):
+            model.partial_fit(*wrong)
+    assert model.n_missing_ == np.isnan(y[:100]).all(axis=1).sum()
+    before = model.n_missing_
+    model.partial_fit(X[:5], silent, 2.0).partial_fit(X[100:150], y[100:150], 2.0)
+    assert model.n_missing_ == before + 5 + np.isnan(y[100:150]).all(axis=1).sum()

@@ -1,6 +1,7 @@
 """Each batch is scored before it is learned from; shifts are told, and followed."""
 
 import pickle
+import re
 import warnings
 from dataclasses import replace
 
@@ -341,3 +342,79 @@ def test_days_without_rain_are_no_noise_that_fell(seed):
         model.partial_fit(X[low : low + 16], y[low : low + 16])
     assert model.n_shifts_ == 0
     assert (model.predict(X, return_std=True)[1] > 0.5 * y.std()).all()
+
+
+@pytest.mark.parametrize("size", [60, 4])
+def test_given_noise_stays_where_it_is_given(size, rng):
+    """Noise that was fixed became 30 or 100 times as much, for good."""
+    X = rng.uniform(0.0, 6.0, (660, 1))
+    y = np.sin(X[:, 0]) + np.where(np.arange(660) < 600, 0.1, 1.0) * rng.standard_normal(660)
+    model = StreamingSGPRegressor(noise_variance=0.01, noise_variance_bounds="fixed")
+    for lo in range(0, 600, 60):
+        model.partial_fit(X[lo : lo + 60], y[lo : lo + 60])
+    before = model.noise_variance_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for lo in range(600, 660, size):
+            model.partial_fit(X[lo : lo + size], y[lo : lo + size])
+    assert model.n_shifts_ > 0
+    assert_allclose(model.noise_variance_, before, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Batches should go on", "ignore:y should be near")
+def test_a_sensor_that_went_wrong_and_fell_silent_ends_nothing(rng):
+    """The answer was sought in targets that were not observed: each later batch was an error."""
+    X = rng.uniform(0.0, 6.0, (400, 1))
+    Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.standard_normal((400, 2))
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:200], Y[:200])
+    for lo in range(200, 360, 20):
+        model.partial_fit(X[lo : lo + 20], Y[lo : lo + 20])
+    wrong, silent = Y[360:367] + [0.0, 40.0], Y[367:400].copy()
+    silent[:, 1] = np.nan
+    model.partial_fit(X[360:367], wrong)
+    for lo in (0, 10, 20):
+        model.partial_fit(X[367 + lo : 377 + lo], silent[lo : lo + 10])
+    assert model.n_samples_seen_ == 397
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_level_is_told_in_units_of_y(rng):
+    """With a warp it was told in those of the warp."""
+    X = rng.uniform(0.0, 6.0, (500, 1))
+    y = np.exp(4.6 + 0.2 * np.sin(X[:, 0]) + 0.05 * rng.standard_normal(500))
+    model = StreamingSGPRegressor(normalize_y="yeo-johnson", random_state=0)
+    for lo in range(0, 400, 50):
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+    with pytest.warns(UserWarning, match="its level moved by") as told:
+        model.partial_fit(X[400:450], 2.0 * y[400:450])
+    moved = float(re.search(r"moved by ([\d.]+\d)", str(told[0].message))[1])
+    assert 50.0 < moved < 200.0
+
+
+@pytest.mark.parametrize("options", [{"normalize_y": False}, {"optimizer": None}])
+def test_a_fading_past_is_chosen_where_units_or_parameters_are_given(options, rng):
+    """There "auto" was always 1."""
+    X = rng.uniform(0.0, 6.0, (1200, 1))
+    time = np.repeat(np.arange(20), 60)
+    y = np.sin(X[:, 0] + 0.25 * time) + 0.05 * rng.standard_normal(1200)
+    errors = []
+    for factor in (1.0, "auto"):
+        model = StreamingSGPRegressor(
+            RBF(1.0), forget_factor=factor, random_state=0, noise_variance=0.01, **options
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            for k in range(20):
+                model.partial_fit(X[time == k], y[time == k])
+        errors.append(np.abs(model.predict(X[-60:]) - y[-60:]).mean())
+    assert errors[1] < 0.7 * errors[0]
+
+
+def test_iterations_are_those_of_all_beginnings(rng):
+    """They fell where a stream began anew with more rows."""
+    X = rng.uniform(0.0, 6.0, (120, 1))
+    model, told = StreamingSGPRegressor(random_state=0), []
+    for lo in range(0, 120, 10):
+        model.partial_fit(X[lo : lo + 10], np.sin(X[lo : lo + 10, 0]))
+        told.append(model.n_iter_)
+    assert (np.diff(told) >= 0).all() and told[-1] > told[0]

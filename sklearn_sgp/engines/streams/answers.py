@@ -13,7 +13,7 @@ from .band_places import NO_PLACES
 from .bands import NO_BANDS
 from .batch_levels import NO_LEVELS
 from .joint_prediction import Prediction, whitened, without_outliers
-from .shifts import NOISE_FACTORS, information_of
+from .shifts import NOISE_FACTORS, information_of, learns_one_noise
 from .waiting import NONE_WAITING
 from .watch import LEAST_ROWS, near_others
 
@@ -55,7 +55,8 @@ class Answer:
         """Say what changed, in units of y."""
         told = []
         if self.level.any():
-            level = targets.each_output(self.level * targets.scale)
+            moved, before = targets.in_units(np.stack([self.level, np.zeros(len(self.level))]))
+            level = targets.each_output(moved - before)
             told.append(f"its level moved by {np.array2string(np.asarray(level), precision=4)}")
         if (self.noise != 1.0).any():
             times = np.asarray(targets.each_output(np.sqrt(self.noise)))
@@ -83,7 +84,7 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     """
     t, outputs = len(alarm), np.flatnonzero(alarm)
     if len(rows) < LEAST_ROWS:
-        return _answer_to_few(seen, alarm)
+        return _answer_to_few(fitted, seen, alarm)
     if not (alarm & seen.is_off).any():  # nearer than predicted: the function is what it was
         return _explained_by_share(fitted, rows, outputs, 1.0, n_jobs)[1]
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
@@ -99,7 +100,7 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def _answer_to_few(seen, alarm):
+def _answer_to_few(fitted, seen, alarm):
     """Find what explains rows that came in short batches: a level, or variances of another size.
 
     Each was predicted knowing those before it, so that their standardised residuals are independent
@@ -107,7 +108,8 @@ def _answer_to_few(seen, alarm):
     nearer than predicted are at the level that was.
     """
     level, noise = np.where(alarm & seen.is_off, seen.mean_level, 0.0), np.ones(len(alarm))
-    for c in np.flatnonzero(alarm) if len(seen.alone) == seen.rows else ():
+    may_vary = learns_one_noise(fitted) and len(seen.alone) == seen.rows
+    for c in np.flatnonzero(alarm) if may_vary else ():
         ratio = np.array([one.ratio[c] for one in seen.alone if one.share[c]])
         squares, n = float(near_others(ratio) @ near_others(ratio)), max(len(ratio), 1)
         factor = max(squares / n, NOISE_FACTORS[0])
@@ -120,7 +122,7 @@ def _answer_to_few(seen, alarm):
 def _explained_by_share(fitted, rows, outputs, share, n_jobs):
     """Return log density and `Answer` where the past counts a share, with levels and noises."""
     prediction, total = Prediction.of(fitted, rows, n_jobs, share), 0.0
-    factors = (1.0,) if fitted.noise.differs else NOISE_FACTORS  # it has a function of its own
+    factors = NOISE_FACTORS if learns_one_noise(fitted) else (1.0,)
     t = prediction.residual.shape[1]
     found = Answer(np.zeros(t), np.ones(t), share)
     for c in outputs:
@@ -145,6 +147,8 @@ def _explained_anew(fitted, rows, c, share):
     """
     y, start = rows.targets[:, c], fitted.start.parameters
     seen = np.flatnonzero(~np.isnan(y))
+    if not len(seen):  # those that told of the shift came before
+        return 0.0, 0.0
     X, y = np.ascontiguousarray(rows.X[seen], dtype=np.float64), y[seen]
     square = float(np.mean((y - np.median(y)) ** 2)) or 1.0
     move = np.log(square) * variance_mask(start.expression)

@@ -49,7 +49,7 @@ def next_batch(fitted, rows, weight_seen, plan):
     """
     before = fitted.parameters
     old = OldPosterior.of(fitted.posterior).tempered(plan.forget_factor)
-    batch = Batch(rows, old, weight_seen)
+    batch, constant = Batch(rows, old, weight_seen), plan.trace.constant
     with single_blas_thread():
         try:
             begin = within(plan.start.space, before) if plan.learns else before
@@ -58,7 +58,7 @@ def next_batch(fitted, rows, weight_seen, plan):
                 if not begin.has_features:
                     begin = begin.with_values(Z=before.Z)
                 kept = [name for name in before.values if name == "shares"]
-                kept += ["log_noise"] if plan.holds_noise else []
+                kept += ["log_noise"] if plan.holds_noise or plan.is_noise_given else []
                 begin = begin.with_values(**{name: before.values[name] for name in kept})
             if plan.known is None:
                 found = best_of_rounds(begin, batch, plan)
@@ -70,6 +70,7 @@ def next_batch(fitted, rows, weight_seen, plan):
             # with the old kernel and inducing inputs information is only added
             prior = replace(old.prior, jitter=fitted.jitter)
             proposal = Proposal(before, identity_pairs(before.Z), prior)
+            plan.trace.constant = constant
             found = without_learning(proposal, batch, plan)
             warn_caller(
                 "Kernel, noise and inducing inputs must have a positive definite covariance to "

@@ -156,6 +156,11 @@ class StreamPlan:
         """True if the kernel is not the one that the stream had before."""
         return self.before is not None and self.start.kernel is not self.before.start.kernel
 
+    @property
+    def is_noise_given(self):
+        """True if the noise is held, in units of the targets as they are now."""
+        return not self.start.space.learns("log_noise")
+
     def of_later(self, weight):
         """Return the plan of a batch that few rows are learned from, of so much weight."""
         if self.settings.optimizer == "adam":

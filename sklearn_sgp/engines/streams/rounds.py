@@ -136,7 +136,10 @@ def continued(parameters, weight, plan):
     weight += plan.waiting.weight
     radius = _reach(weight, plan)[1]
     plan = replace(plan.of_later(weight), waiting=NONE_WAITING)
-    ways = [_proposal(one, batch, plan, 1) for one in (parameters, plan.start.parameters)]
+    start = plan.start.parameters
+    if plan.is_noise_given:
+        start = start.with_values(log_noise=parameters.log_noise)
+    ways = [_proposal(one, batch, plan, 1) for one in (parameters, start)]
     values = [without_learning(one, batch, plan).value for one in ways]
     if values[1] > values[0]:
         more = _with_more_noise(parameters, plan.start)
@@ -316,11 +319,13 @@ def _holding_kept(space, proposal):
 def _by_adam(objective, space, proposal, plan):
     parameters, settings = proposal.parameters, plan.settings
     adam = Adam(len(space.pack(parameters)), settings.learning_rate)
-    for _ in range(settings.max_iter):
+    n_iter = 0
+    while n_iter < settings.max_iter:
+        n_iter += 1
         value, gradient = objective(parameters)
         moved = adam_step(adam, space, parameters, gradient, proposal.prior.delta)
         if moved is not None:
             parameters = moved[0]
         if plan.trace.add(value, lambda: proposal.parameters) or plan.trace.clock.left() < 0:
             break
-    return parameters, settings.max_iter
+    return parameters, n_iter

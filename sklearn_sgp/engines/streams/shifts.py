@@ -158,13 +158,16 @@ def usual_distances(fitted):
     return np.where(can_move(fitted) & _has_room(fitted), usual, 0.0)
 
 
+def learns_one_noise(fitted):
+    """Return whether the noise is the same everywhere, and not given."""
+    return not fitted.noise.differs and fitted.start.space.learns("log_noise")
+
+
 def _has_room(fitted):
     """Return whether the noise may be smaller by the least factor that is told."""
-    if fitted.noise.differs:
+    if not learns_one_noise(fitted):
         return False
     space, log_noise = fitted.start.space, np.asarray(fitted.parameters.log_noise)
-    if not space.learns("log_noise"):
-        return True
     lower = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
     least = np.log(max(factor for factor in NOISE_FACTORS if factor < 1.0))
     return log_noise + least >= lower

@@ -167,7 +167,7 @@ class Stream:
             weight_learned=state.weight_learned + learned,
             has_signal=has_signal,
             ones=ones,
-            begins_anew=False,
+            begins_anew=state.begins_anew and not plan.learns,
         )
         more = with_variance_of_new_categories(more) if plan.learns else more
         state = self._with_bands(state, more, problem, fitted)
