@@ -259,10 +259,13 @@ class InputFormat:
         validated = self.validated(parts.X, validate)
         X = self.checked(*validated, kernel)
         labels = parts.labels if self.block is None else check_labels(parts.labels, len(X), known)
-        unforeseen = None
-        if X is not validated[0] and self.missing.allowed:
-            unforeseen = self.missing.unforeseen(validated[0])
-        return Inputs(X, labels, parts.offset, unforeseen)
+        return self.with_unforeseen(Inputs(X, labels, parts.offset), validated[0])
+
+    def with_unforeseen(self, inputs, given):
+        """Return `Inputs` that know where values were missing in the array ``given``."""
+        if inputs.X is given or not self.missing.allowed:
+            return inputs
+        return inputs._replace(unforeseen=self.missing.unforeseen(given))
 
     def seen_by(self, model, inputs):
         """Return a predictive model for test rows, averaged where these lack what no row lacked."""

@@ -60,6 +60,10 @@ class DriftCheck:
                 "those of few rows. Call fit on all rows, or take StreamingSGPRegressor."
             )
             return DriftCheck(due=2 * n_rows)
+        if not rows.are_certain.all():  # what is left open of some is no drift
+            rows = rows.select(np.flatnonzero(rows.are_certain))
+        if not len(rows):
+            return self
         sample = rows.fixed_subset(_DRIFT_ROWS)
         is_far, is_seen = _far(sample, observations)
         seen, far = self.seen + is_seen.sum(axis=0), self.far + is_far.sum(axis=0)

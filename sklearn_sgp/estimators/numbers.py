@@ -8,7 +8,8 @@ from ..data.rows import drop_zero_weight, make_rows
 from ..noise.left_out_errors import with_precisions
 from ..noise.row_noise import AS_NEW, Counting
 from . import mixed_outputs
-from .validation import checked_rows
+from .doubts import with_doubts
+from .validation import checked_rows, rows_of_weight
 
 
 def checked_numbers(estimator, X, y, sample_weight, *, reset):
@@ -44,8 +45,12 @@ def checked_batch(estimator, X, y, sample_weight):
     targets : Targets
     """
     fitted = estimator._fitted
-    inputs, y, weight = checked_numbers(estimator, X, y, sample_weight, reset=False)
+    batch = checked_numbers(estimator, X, y, sample_weight, reset=False)
+    inputs, y, weight = rows_of_weight(*batch)
     rows = later_rows(fitted, inputs, y, weight)
+    if not mixed_outputs.mixes_outputs(estimator):
+        missing = estimator._format.missing
+        rows = with_doubts(fitted, rows, inputs, missing, estimator.n_jobs)
     targets = fitted.targets.joined(fitted.targets.columns(y), weight)
     if estimator._drift is not None:
         n_rows = estimator.n_samples_seen_ + len(rows)

@@ -29,13 +29,14 @@ from ..optimize.progress import Trace
 from .asking import answered
 from .attributes import set_attributes
 from .constraints import FIXED_AFTER_FIT
+from .doubts import with_doubts
 from .fit import Fit
 from .learning import store, store_fit
 from .mixed_outputs import mixes_outputs
 from .settings import check_same_parameters, previous_fit, settings_of
 from .stream_steps import has_gaps
-from .validation import learns_from_counts
-from .watching import inputs_of, scored, watched
+from .validation import learns_from_counts, rows_of_weight
+from .watching import LaterBatch, inputs_of, scored, watched
 
 # Inducing inputs may be given later: then they stay where the stream has them.
 FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
@@ -80,8 +81,8 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
     elif _is_short(estimator, engine):
         check_same_parameters(estimator, _FIXED_BY_FORMAT)
         # an error where they do not fit those before
-        rows = _later_rows(estimator, inputs, y, weight)
-        state = replace(before.state, watch=scored(estimator, before, rows))
+        batch = _later_batch(estimator, inputs, y, weight)
+        state = replace(before.state, watch=scored(estimator, before, batch))
         initial = before.state.initial_rows.joined(inputs, y, weight)
     else:
         check_same_parameters(estimator)
@@ -156,14 +157,15 @@ def _count_as_one_batch(estimator, n_steps, n_iter, evidence, before):
 
 def _add(estimator, engine, inputs, y, weight, clock):
     """Learn from a later batch, or return rows to begin anew with, and a state that saw it."""
-    rows, order = _rows_and_order(estimator, inputs, y, weight)
+    batch = _later_batch(estimator, inputs, y, weight)
+    rows = batch.rows
     before, targets = estimator._fitted.after_labels(rows.y), estimator._fitted.targets
     if not mixes_outputs(estimator) and has_gaps(rows):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
-    before, share = watched(estimator, before, rows, order)
-    initial = None
-    if share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
+    before, share = watched(estimator, before, batch)
+    initial, is_whole = None, batch.inputs.unforeseen is None
+    if is_whole and share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
         initial = _kept(estimator, engine, before, inputs, y, weight, rows)
         if initial is not None and initial.is_due:
             return initial, before.state
@@ -226,7 +228,7 @@ def _known(estimator, earlier, initial, rows, targets):
     ``earlier`` are the initial `Rows` before it, of whose targets the evidence so far is.
     """
     y, weight, inputs = initial.rows.y, initial.rows.weight, inputs_of(initial.rows)
-    known = _later_rows(estimator, inputs, y, weight)
+    known = _later_batch(estimator, inputs, y, weight).rows
     known = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
     weight_before = known.total_weight - rows.total_weight
     log_scale = targets.of_rows(earlier.y, earlier.weight).log_scale
@@ -249,21 +251,29 @@ def _with_row_noise(estimator, engine, before, problem, share):
     return replace(problem, rows=rows), noise
 
 
-def _later_rows(estimator, inputs, y, weight):
-    """Return the `Rows` of a later batch, repeated ones merged."""
-    return _rows_and_order(estimator, inputs, y, weight)[0]
-
-
-def _rows_and_order(estimator, inputs, y, weight):
-    """Return `_later_rows`, and in which order these came."""
+def _later_batch(estimator, inputs, y, weight):
+    """Return a `LaterBatch`, repeated rows merged."""
+    if inputs.unforeseen is not None:
+        return _doubted(estimator, inputs, y, weight)
     rows = estimator._later_rows(inputs, y, weight)
     if mixes_outputs(estimator):  # each has outputs of its own
-        return rows, np.arange(len(rows))
+        return LaterBatch(rows, np.arange(len(rows)), inputs_of(rows))
     parts = rows.X, rows.y, rows.weight, rows.offset
     X, y, weight, offset, places = merge_repeated(*parts)
     places = np.arange(len(X)) if places is None else places
     order = np.argsort(np.unique(places, return_index=True)[1])
-    return replace(rows, X=X, y=y, weight=weight, offset=offset), order
+    rows = replace(rows, X=X, y=y, weight=weight, offset=offset)
+    return LaterBatch(rows, order, inputs_of(rows))
+
+
+def _doubted(estimator, inputs, y, weight):
+    """Return a `LaterBatch` of which some rows lack what no row of the first lacked."""
+    inputs, y, weight = rows_of_weight(inputs, y, weight)
+    rows = estimator._later_rows(inputs, y, weight)
+    if not mixes_outputs(estimator):
+        missing = estimator._format.missing
+        rows = with_doubts(estimator._fitted, rows, inputs, missing, estimator.n_jobs)
+    return LaterBatch(rows, np.arange(len(rows)), inputs)
 
 
 def _engine(estimator):

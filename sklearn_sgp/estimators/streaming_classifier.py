@@ -15,7 +15,6 @@ from .dropouts import is_empty
 from .labels import are_grouped, checked_labels
 from .steps import rows_with
 from .validation import rows_of_weight
-from .watching import inputs_of
 
 
 class StreamingSGPClassifier(SGPClassifier):
@@ -419,11 +418,11 @@ class StreamingSGPClassifier(SGPClassifier):
     def _recipe(self, engine, initial):
         return recipes.streaming_classifier(self, engine, initial)
 
-    def _log_densities(self, fitted, rows):
+    def _log_densities(self, fitted, rows, inputs):
         """Return log probabilities of labels, (n,)."""
         model = Classes(fitted.predictor, fitted.likelihood, fitted.targets, self.n_jobs)
-        place = fitted.targets.places(rows.y)
-        return model.log_probabilities(inputs_of(rows))[np.arange(len(place)), place]
+        model, place = self._format.seen_by(model, inputs), fitted.targets.places(rows.y)
+        return model.log_probabilities(inputs)[np.arange(len(place)), place]
 
     def _begins_anew(self, y):
         """Return when the stream begins anew: of labels that never fade, as these come."""

@@ -21,7 +21,7 @@ from .numbers import later_rows
 from .regressor import SGPRegressor
 from .stream_steps import has_gaps
 from .validation import rows_of_weight
-from .watching import inputs_of, log_densities_of_observed
+from .watching import log_densities_of_observed
 
 
 class StreamingSGPRegressor(SGPRegressor):
@@ -565,13 +565,13 @@ class StreamingSGPRegressor(SGPRegressor):
             fitted = replace(fitted, targets=fitted.targets.with_gaps())
         return later_rows(fitted, inputs, y, weight)
 
-    def _log_densities(self, fitted, rows):
+    def _log_densities(self, fitted, rows, inputs):
         """Return log densities of rows in units of y, (n,)."""
-        model = self._model_of(fitted)
+        model = self._format.seen_by(self._model_of(fitted), inputs)
         if has_gaps(rows) and not mixes_outputs(self):
-            return log_densities_of_observed(model, rows)
+            return log_densities_of_observed(model, rows, inputs)
         y = fitted.targets.unwarped(rows.y)
-        return model.log_density(inputs_of(rows), y[:, 0] if fitted.targets.ndim == 1 else y)
+        return model.log_density(inputs, y[:, 0] if fitted.targets.ndim == 1 else y)
 
     def _begins_anew(self, y):
         """Return when the stream begins anew: with twice as many rows, whatever they are."""

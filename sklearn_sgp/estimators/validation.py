@@ -76,8 +76,8 @@ def _checked_rows(estimator, X, y, sample_weight, reset, check_y):
         raise
     _learn_missing(estimator, X, sample_weight, reset)
     names = getattr(coded, "columns", None)
-    X = estimator._format.checked(X, waits, names, _kernel(estimator, reset))
-    inputs = _inputs_with(estimator, X, labels, offset, reset)
+    filled = estimator._format.checked(X, waits, names, _kernel(estimator, reset))
+    inputs = _inputs_with(estimator, filled, labels, offset, reset, given=X)
     return inputs, y, checked_weight(estimator, sample_weight, inputs.X)
 
 
@@ -98,7 +98,7 @@ def inputs_of_batch(estimator, X, *, reset, weight=None):
         validated = estimator._format.validated(X, _validator(estimator, reset))
         _learn_missing(estimator, validated[0], weight, reset)
         X = estimator._format.checked(*validated, _kernel(estimator, reset))
-        return _inputs_with(estimator, X, labels, offset, reset)
+        return _inputs_with(estimator, X, labels, offset, reset, given=validated[0])
 
 
 def _validator(estimator, reset):
@@ -148,14 +148,18 @@ def learns_from_counts(estimator):
     return estimator.optimizer is not None and not is_given
 
 
-def _inputs_with(estimator, X, labels, offset, reset):
-    """Return `Inputs` of an array and what was taken apart; learn the names of columns."""
+def _inputs_with(estimator, X, labels, offset, reset, given):
+    """Return `Inputs` of an array and what was taken apart; learn the names of columns.
+
+    Values that no row of a first batch lacked are missing where they are in the array ``given``.
+    """
     fitted = None if reset else estimator._fitted
     names = getattr(estimator, "feature_names_in_", None)
     if reset and names is not None:
         estimator._format = replace(estimator._format, names=tuple(names))
     known = None if fitted is None else fitted.state.labels
-    return Inputs(X, check_labels(labels, len(X), known), offset)
+    inputs = Inputs(X, check_labels(labels, len(X), known), offset)
+    return inputs if reset else estimator._format.with_unforeseen(inputs, given)
 
 
 def _split_apart(estimator, X, reset, weight):
@@ -189,6 +193,5 @@ def _split_apart(estimator, X, reset, weight):
 
 def rows_of_weight(inputs, y, weight):
     """Return checked rows without those of weight zero."""
-    X, labels, offset = inputs[:3]
-    X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
-    return Inputs(X, labels, offset), y, weight
+    X, y, weight, *others = drop_zero_weight(inputs.X, y, weight, *inputs[1:])
+    return Inputs(X, *others), y, weight

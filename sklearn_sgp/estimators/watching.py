@@ -1,10 +1,12 @@
 """Each batch of a stream is scored before it is learned from, and shifts are answered."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data.inputs import Inputs
+from ..data.rows import Rows
 from ..data.varying_noise import each_output
 from ..engines.base import has_predictive_density
 from ..engines.streams.answers import after_answer, answer_to, are_elsewhere, warn_of_shift
@@ -23,10 +25,27 @@ from ..predict.base import KnownMoments
 from .mixed_outputs import mixes_outputs
 
 
-def watched(estimator, fitted, rows, order):
-    """Score a batch, tell of outliers and shifts, and answer the latter.
+class LaterBatch(NamedTuple):
+    """The rows of a later batch of a stream.
 
-    The rows of the batch are in the units of the stream, and came in this ``order``.
+    Attributes
+    ----------
+    rows : Rows
+    order : ndarray of shape (n,)
+        In which they came.
+    inputs : Inputs
+        What is asked of a model about them.
+    """
+
+    rows: Rows
+    order: np.ndarray
+    inputs: Inputs
+
+
+def watched(estimator, fitted, batch):
+    """Score a `LaterBatch`, tell of outliers and shifts, and answer the latter.
+
+    Its rows are in the units of the stream.
 
     Returns
     -------
@@ -35,7 +54,8 @@ def watched(estimator, fitted, rows, order):
     share : float
         What is known counts so much of what it did.
     """
-    share, watch = estimator.forget_factor, scored(estimator, fitted, rows)
+    rows, order, _ = batch
+    share, watch = estimator.forget_factor, scored(estimator, fitted, batch)
     telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
     fitted = counted(fitted, rows, fitted.targets)
     # a measure are units that follow rows, and a kernel or noise that are learned
@@ -79,17 +99,20 @@ def _with(fitted, watch):
     return replace(fitted, state=replace(fitted.state, watch=watch))
 
 
-def scored(estimator, fitted, rows):
+def scored(estimator, fitted, batch):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
-    if not mixes_outputs(estimator):  # score and bands are of the same moments
-        known = fitted.predictor.moments(inputs_of(rows), estimator.n_jobs)
-        fitted = replace(fitted, predictor=KnownMoments(*known))
+    rows, _, inputs = batch
     state, density = fitted.state, np.nan
+    if inputs.unforeseen is None and not mixes_outputs(estimator):
+        # score and bands are of the same moments
+        known = fitted.predictor.moments(inputs, estimator.n_jobs)
+        fitted = replace(fitted, predictor=KnownMoments(*known))
     if has_predictive_density(fitted.likelihood):
-        log_p = estimator._log_densities(fitted, rows)
+        log_p = estimator._log_densities(fitted, rows, inputs)
         density = np.average(log_p, weights=rows.weights[1])
-    is_new = state.places.sample.lacks(rows)
-    told = state.bands.told(fitted, rows, state.watch.told, estimator.n_jobs, is_new)
+    telling = rows if inputs.unforeseen is None else state.telling(rows)
+    is_new = state.places.sample.lacks(telling)
+    told = state.bands.told(fitted, telling, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)
     return watch.scored(density)
 
@@ -99,9 +122,8 @@ def inputs_of(rows):
     return Inputs(rows.X, None, rows.offset)
 
 
-def log_densities_of_observed(model, rows):
+def log_densities_of_observed(model, rows, inputs):
     """Return log densities of the outputs that were observed, given a predictive model, (n,)."""
-    inputs = inputs_of(rows)
     mean, variance = model.predictor.moments(inputs, model.n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     mean, noise, y = inputs.shifted(mean), model.noise_at(inputs), rows.targets

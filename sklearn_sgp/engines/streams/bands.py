@@ -170,7 +170,7 @@ class Bands:
         Beyond other rows the stream says itself that it knows less. Rows that are not new, (n,) of
         bool, are known, and say nothing of others.
         """
-        if not np.any(self.usual):
+        if not (len(rows) and np.any(self.usual)):
             return told
         mean, function = fitted.predictor.moments(rows, n_jobs)
         function = function + fitted.targets.scaled_variance(fitted.state.levels.variance)

@@ -97,10 +97,14 @@ class StreamState(State):
         return self.weight_seen / self.n_rows if self.weight_seen > 0.0 else np.inf
 
     def telling(self, rows):
-        """Return those of later rows that count enough to tell what has changed."""
+        """Return those of later rows that tell what has changed.
+
+        That are rows that count enough, and of which no missing input leaves much open.
+        """
         if rows.observations is None:
             return rows
         tells = rows.observations >= _SHARE_THAT_TELLS * min(self.mean_weight, 1.0)
+        tells &= rows.are_certain
         return rows if tells.all() else rows.select(np.flatnonzero(tells))
 
     @property

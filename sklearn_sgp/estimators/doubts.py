@@ -1,0 +1,31 @@
+"""Rows of later batches that lack a value of X which no row of the first batch lacked.
+
+No kernel knows what such a row is like. What is left open of the function there counts as noise of
+the row, so that it teaches as much as is known of it.
+"""
+
+import numpy as np
+
+from ..predict.unforeseen import Unforeseen
+
+
+def with_doubts(fitted, rows, inputs, missing, n_jobs):
+    """Return rows whose noise includes what is left open where a value of X is missing.
+
+    That is the variance of the predicted function over what may stand there, of the output of which
+    most is left open. Rows stay as they are where noise is not Gaussian, or has a function of its
+    own.
+
+    Parameters
+    ----------
+    rows : Rows
+    inputs : Inputs
+        Of the same rows.
+    missing : MissingValues
+    """
+    if inputs.unforeseen is None or fitted.noise.differs or not fitted.likelihood.conjugate:
+        return rows
+    known = fitted.predictor.moments(inputs, n_jobs)[1]
+    averaged = Unforeseen(fitted.predictor, missing).moments(inputs, n_jobs)[1]
+    left_open = np.maximum(averaged - known, 0.0) / fitted.noise_variance
+    return rows.with_precision(1.0 / (1.0 + left_open.max(axis=1)))
