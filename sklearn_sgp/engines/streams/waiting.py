@@ -35,12 +35,13 @@ class Waiting:
     def joined(self, fitted, rows):
         """Add the rows of a batch, of which ``fitted`` knows."""
         mean, variance = fitted.predictor.moments(rows, 1)
-        squares, weight = (rows.targets - mean) ** 2 + variance, rows.weights[1][:, None]
+        squares = (rows.targets - mean) ** 2 + variance
+        weight, counts = (part.reshape(len(rows), -1) for part in rows.weights)
         if fitted.parameters.mixes_outputs:
-            weight = weight * fitted.parameters.shares
+            weight, counts = (part * fitted.parameters.shares for part in (weight, counts))
         return Waiting(
             self.weight + rows.total_weight,
-            self.counts + np.sum(weight * ~np.isnan(squares), axis=0),
+            self.counts + np.sum(counts * ~np.isnan(squares), axis=0),
             self.squares + np.nansum(weight * squares, axis=0),
         )
 
