@@ -200,7 +200,7 @@ class StreamingSGPClassifier(SGPClassifier):
         sum with the objective.
 
     objectives_ : ndarray
-        Online bound after every iteration on the last batch.
+        Online bound after every iteration on the last batch, with what rows say that waited for it.
 
     fit_times_ : ndarray
         Seconds of learning until each entry of ``objectives_``.

@@ -275,7 +275,7 @@ class StreamingSGPRegressor(SGPRegressor):
         sum with the objective.
 
     objectives_ : ndarray
-        Online bound after every iteration on the last batch.
+        Online bound after every iteration on the last batch, with what rows say that waited for it.
 
     fit_times_ : ndarray
         Seconds of learning until each entry of ``objectives_``.
