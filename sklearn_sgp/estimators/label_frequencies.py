@@ -163,10 +163,14 @@ def best_share(own, plain, weight):
 
 
 def _parts_left_out(fit):
-    """Return the rows of each part that is left out in turn: list of ndarray of int."""
+    """Return the rows of each part that is left out in turn: list of ndarray of int.
+
+    They share the distinct inputs evenly, so that none has all rows.
+    """
     few = len(fit.problem.rows) <= _DOUBTED_ROWS
-    number = np.arange(len(fit.X)) % (_LEFT_OUT_PARTS if few else _SOME_OF_PARTS)
-    parts = fit.problem.rng.permutation(number)[first_of_equals(fit.X)]
+    first, place = np.unique(first_of_equals(fit.X), return_inverse=True)
+    number = np.arange(len(first)) % (_LEFT_OUT_PARTS if few else _SOME_OF_PARTS)
+    parts = fit.problem.rng.permutation(number)[place]
     each = [np.flatnonzero(parts == part) for part in np.unique(parts)]
     return each if few else each[:1]
 

@@ -181,6 +181,14 @@ def test_share_of_frequencies():
     assert_allclose(best_share(sure, plain, weight), 0.49, atol=0.05)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_two_distinct_inputs(seed):
+    """Seed 2 left all rows out at once, as both inputs had drawn the same part: an IndexError."""
+    X, y = np.repeat([[0.0], [1.0]], 3, axis=0), np.tile(["a", "b", "c"], 2)
+    model = AnytimeSGPClassifier(random_state=seed).fit(X, y)
+    assert_allclose(model.predict_proba(X), 1.0 / 3.0, atol=0.05)
+
+
 ALONE = pytest.mark.parametrize("estimator", [SVGPClassifier, AnytimeSGPClassifier])
 
 
