@@ -1,6 +1,7 @@
 """Labels of few rows: where they lie says only as much as labels that are left out bear out."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,24 @@ def test_labels_may_go_against_all_that_is_near(rng):
     assert_allclose(probit.predict_proba(X), frequencies.mixed(np.column_stack([1.0 - p, p])))
     given = AnytimeSGPClassifier(ConstantKernel(4.0) * RBF(1.0), random_state=0).fit(X, y)
     assert given._fitted.targets.frequencies is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_are_those_of_decisions(n_classes, rng):
+    """The least share of frequencies moved `predict`, but no decision, to the commoner class."""
+    X = rng.normal(size=(400, 2))
+    y = np.digitize(X[:, 0], [1.2, 2.0][: n_classes - 1])
+    model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    frequencies = model._fitted.targets.frequencies
+    assert frequencies.is_least
+    changed = replace(frequencies, share=0.3)  # of fewer rows, where more of them would differ
+    targets = replace(model._fitted.targets, frequencies=changed)
+    model._fitted = replace(model._fitted, targets=targets)
+    X = np.column_stack([np.linspace(0.0, 3.0, 1000), np.zeros(1000)])
+    decision, labels = model.decision_function(X), model.predict(X)
+    chosen = (decision > 0.0).astype(int) if n_classes == 2 else decision.argmax(axis=1)
+    assert np.any(model.predict_proba(X).argmax(axis=1) != chosen)
+    assert_array_equal(labels, model.classes_[chosen])
 
 
 @pytest.mark.slow
