@@ -292,6 +292,23 @@ def test_residuals_against_what_a_column_is(as_array):
         np.testing.assert_allclose(np.diff(dots[3]), 1.0)
 
 
+@pytest.mark.parametrize("labels", ["numbers", "names", "array"])
+def test_labels_of_blocks_are_held_at_the_commonest(labels):
+    """The block at their median was one that does not exist, and names had no median."""
+    codes = np.repeat([0.0, 1.0, 2.0, 3.0], [20, 9, 9, 22])
+    block = np.array(["a", "b", "c", "d"])[codes.astype(int)] if labels == "names" else codes
+    X = FRAME.assign(block=block)
+    X, column = (X.to_numpy(), 2) if labels == "array" else (X, "block")
+    options = {"model": "pic", "block_column": column, "n_inducing": 6, **OPTIONS}
+    model = AnytimeSGPRegressor(**options).fit(X, Y)
+    display = PosteriorDisplay.from_estimator(model, X, Y, feature=0, curves=3, grid_resolution=7)
+    held = FRAME.iloc[:7].assign(u=display.grid[0], v=FRAME["v"].median(), block=block[-1])
+    expected = model.predict(held.to_numpy() if labels == "array" else held)
+    np.testing.assert_allclose(display.mean, expected)
+    along = PosteriorDisplay.from_estimator(model, X, Y, feature=column)
+    assert along.categories == [sorted(set(block))]
+
+
 @pytest.mark.parametrize("feature", [0, "v", "w"])
 def test_terms_along_each_kind_of_column(feature):
     """Terms are drawn along numbers beside names, with gaps, and along the names themselves."""
