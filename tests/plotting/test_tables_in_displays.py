@@ -292,6 +292,15 @@ def test_residuals_against_what_a_column_is(as_array):
         np.testing.assert_allclose(np.diff(dots[3]), 1.0)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_residuals_against_a_column_without_values(missing):
+    """Its panel is empty, where quantiles of no residuals raised an IndexError."""
+    columns = [FRAME["u"], np.full(60, missing)]
+    display = ResidualDisplay.from_predictions(Y, Y + 0.1, np.ones(60), columns=columns)
+    assert [len(line.get_xdata()) for line in display.lines_] == [12, 12, 0]
+    display.figure_.canvas.draw()
+
+
 @pytest.mark.parametrize("labels", ["numbers", "names", "array"])
 def test_labels_of_blocks_are_held_at_the_commonest(labels):
     """The block at their median was one that does not exist, and names had no median."""
