@@ -301,6 +301,18 @@ def test_residuals_against_a_column_without_values(missing):
     display.figure_.canvas.draw()
 
 
+@pytest.mark.parametrize("feature", ["v", 2])
+def test_terms_of_a_table_of_pyarrow(feature):
+    """They are drawn as those of a frame, as in the other displays; asking for one raised."""
+    X = pytest.importorskip("pyarrow").table({name: WITH_NAMES[name].to_list() for name in "uvw"})
+    model = with_categories(REGRESSORS[0]).set_params(kernel=RBF() + Columns(RBF(), [1]))
+    model.fit(WITH_NAMES, Y)
+    expected = TermsDisplay.from_estimator(model, WITH_NAMES, feature=feature)
+    display = TermsDisplay.from_estimator(model, X, feature=feature)
+    np.testing.assert_array_equal(display.terms, expected.terms)
+    assert display.feature_name == expected.feature_name
+
+
 @pytest.mark.parametrize("labels", ["numbers", "names", "array"])
 def test_labels_of_blocks_are_held_at_the_commonest(labels):
     """The block at their median was one that does not exist, and names had no median."""
