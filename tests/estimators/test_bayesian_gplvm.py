@@ -226,6 +226,19 @@ def test_the_objective_of_a_batch_stands_for_all_rows():
     assert model.objectives_[-1] == model.objective_
 
 
+def test_objectives_of_incomplete_tables_are_in_the_units_of_the_last_one():
+    """Entries that are hidden while learning lose their log scales as well, as `objective_` does.
+
+    Else the curve would end in a step of so many nats as the units of columns say.
+    """
+    _, _, incomplete = curve(150)
+    steps = []
+    for unit in (1.0, 1e-3 ** np.arange(6)):
+        model = BayesianGPLVM(1, **QUICK).fit(unit * incomplete)
+        steps.append(model.objective_ - np.array(model.objectives_))
+    assert_allclose(steps[1], steps[0], atol=5.0)  # 1,190 nats else
+
+
 @pytest.mark.quick_cases("columns-kernel2", "shared-kernel0", "columns-kernel1")
 @pytest.mark.parametrize(
     "kernel", [RBF(1.5), ConstantKernel() * RBF([1.0, 1.0]) + WhiteKernel(0.1), DotProduct()]
