@@ -56,9 +56,13 @@ class ClassLabels(Encoding):
         return self.likelihood.codes(place)
 
     def places(self, y):
-        """Return the positions of the classes of encoded labels (n, t), (n,)."""
-        codes = self.codes(np.arange(len(self.classes)))
-        return (y[:, None] == codes).all(axis=2).argmax(axis=1)
+        """Return the positions of the classes of encoded labels (n, t), (n,).
+
+        Where each class has a column the largest number is in that of the label.
+        """
+        if y.shape[1] > 1:
+            return y.argmax(axis=1)
+        return (y == self.codes(np.arange(len(self.classes))).T).argmax(axis=1)
 
     def encode(self, y):
         """Encode labels, or raise a ValueError."""

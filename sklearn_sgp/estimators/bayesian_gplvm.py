@@ -5,7 +5,7 @@ import numpy as np
 from .._compat import FitProgress, _fit_context
 from .._parallel import single_blas_thread
 from ..engines.latent_inputs.engine import LatentInputs
-from ..engines.latent_inputs.new_columns import with_new_columns
+from ..engines.latent_inputs.new_columns import columns_that_vary, with_new_columns
 from ..engines.latent_inputs.solver import snapshot
 from ..engines.latent_inputs.state import LatentTrace
 from ..latents.table import Columns
@@ -389,11 +389,12 @@ class BayesianGPLVM(LatentAnswers):
         """Learn from a later batch."""
         check_same_parameters(self)
         Y = checked_table(self, Y)
-        fitted = with_new_columns(self._fitted, Y)
-        columns = fitted.targets
+        columns = columns_that_vary(self._fitted.targets, Y)
+        choices = latent_choices(self, columns)
+        fitted = with_new_columns(self._fitted, columns, choices)
         problem = latent_problem(self, columns.table(Y), Trace(clock))
         with single_blas_thread():
-            fitted = LatentInputs(latent_choices(self, columns)).add(fitted, problem)
+            fitted = LatentInputs(choices).add(fitted, problem)
         set_attributes(self, latent_attributes(fitted, columns))
         self.objectives_ = np.append(self.objectives_, self.objective_)
         seconds = self.fit_times_[-1:].sum() + clock.elapsed()  # no entry yet: 0

@@ -162,7 +162,7 @@ def as_regressions(previous):
 
 def _with_sites(fit):
     """Return the fit with labels of each class against the rest, and a kernel to begin with."""
-    problem, classes, place = fit.problem, fit.targets.classes, fit.y.argmax(axis=1)
+    problem, classes, place = fit.problem, fit.targets.classes, fit.targets.places(fit.y)
     of_class = np.bincount(place, fit.weight, len(classes)).astype(np.float64)
     likelihood = sites_of_classes(classes).for_classes(of_class)
     targets = ClassLabels(classes, likelihood)
@@ -189,7 +189,7 @@ def _may_have_sites(fit):
     return (
         fit.is_whole
         and problem.trace is fit.trace
-        and 1 < len(np.unique(fit.y.argmax(axis=1))) == len(fit.targets.classes)
+        and 1 < len(np.unique(fit.targets.places(fit.y))) == len(fit.targets.classes)
         and problem.trace.clock.max_time == np.inf
         and affords_sites(problem)
     )

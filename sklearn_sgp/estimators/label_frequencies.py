@@ -93,10 +93,15 @@ class WeighFrequencies:
     def __call__(self, fit):
         if not _is_learned_by_default(fit):
             return fit
+        is_asked = _may_be_asked(fit)
+        if not (is_asked or self.expects_exceptions):
+            return fit
         place = fit.targets.places(fit.y)
         weight = np.ones(len(place)) if fit.weight is None else fit.weight
         of_class = np.bincount(place, weight, len(fit.targets.classes))
-        share, least = (yield from self._share(fit, place, weight, of_class)), 0.0
+        share = least = 0.0
+        if is_asked:
+            share = yield from self._share(fit, place, weight, of_class)
         if self.expects_exceptions:
             least = _JEFFREYS / (max(len(place), of_class.sum()) + 1.0)
         if max(share, least) == 0.0:
@@ -109,8 +114,6 @@ class WeighFrequencies:
 
         All of one class have nothing else.
         """
-        if fit.has_ended or fit.problem.trace.clock.left() <= 0.0:
-            return 0.0
         gain = _gain(fit, of_class, self.by_bound)
         if not (_are_few(fit, self.most_rows) or gain < _CLEAR_NATS):
             return 0.0
@@ -163,10 +166,14 @@ def best_share(own, plain, weight):
 
 
 def _parts_left_out(fit):
-    """Return the rows of each part that is left out in turn: list of ndarray of int."""
+    """Return the rows of each part that is left out in turn: list of ndarray of int.
+
+    They share the distinct inputs evenly, so that none has all rows.
+    """
     few = len(fit.problem.rows) <= _DOUBTED_ROWS
-    number = np.arange(len(fit.X)) % (_LEFT_OUT_PARTS if few else _SOME_OF_PARTS)
-    parts = fit.problem.rng.permutation(number)[first_of_equals(fit.X)]
+    first, place = np.unique(first_of_equals(fit.X), return_inverse=True)
+    number = np.arange(len(first)) % (_LEFT_OUT_PARTS if few else _SOME_OF_PARTS)
+    parts = fit.problem.rng.permutation(number)[place]
     each = [np.flatnonzero(parts == part) for part in np.unique(parts)]
     return each if few else each[:1]
 
@@ -207,6 +214,14 @@ def _is_learned_by_default(fit):
     if fit.y is None or fit.offset is not None or problem.trace is not fit.trace:
         return False
     return "theta" in problem.start.left_open and problem.settings.optimizer is not None
+
+
+def _may_be_asked(fit):
+    """Return whether there is time, and the labels may be few or gain little (see `_gain`)."""
+    if fit.has_ended or fit.problem.trace.clock.left() <= 0.0:
+        return False
+    is_small = len(fit.problem.rows) <= _DOUBTED_ROWS
+    return is_small or learns_much_of_categories(fit.fitted.start)
 
 
 def _are_few(fit, most_rows):

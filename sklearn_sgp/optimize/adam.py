@@ -17,6 +17,11 @@ class Adam:
         self.learning_rate = self.asked_rate = learning_rate
         self.mean, self.square, self.t = np.zeros(size), np.zeros(size), 0
 
+    @property
+    def size(self):
+        """Length of the vector."""
+        return len(self.mean)
+
     def asks(self, learning_rate):
         """Take another rate where that is not what was asked for; else a shorter one stays."""
         if learning_rate != self.asked_rate:

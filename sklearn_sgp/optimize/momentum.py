@@ -25,6 +25,11 @@ class Momentum:
 
     asks = Adam.asks
 
+    @property
+    def size(self):
+        """Length of the vector."""
+        return len(self.velocity)
+
     def step(self, x, gradient, bounds):
         """Return the vector after one step up the gradient."""
         self.t += 1
@@ -37,11 +42,11 @@ class Momentum:
 def stochastic_optimizer(size, settings, before=None):
     """Return the optimiser of stochastic steps: "sgd" if that is asked for, else Adam.
 
-    One ``before`` of the same kind goes on, at the rate that is asked for now: where another one
-    was before, at that.
+    One ``before`` of the same kind and size goes on, at the rate that is asked for now: where
+    another one was before, at that.
     """
     kind = Momentum if settings.optimizer == "sgd" else Adam
-    if not isinstance(before, kind):
+    if not isinstance(before, kind) or before.size != size:
         return kind(size, settings.learning_rate)
     before.asks(settings.learning_rate)
     return before

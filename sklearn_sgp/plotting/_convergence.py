@@ -100,8 +100,8 @@ class ConvergenceDisplay:
             The horizontal axis: seconds since ``fit`` began, or the number of the entry.
 
         per_row : bool, default=False
-            Whether to divide the objective by ``n_samples_seen_``, which makes fits to different
-            numbers of rows comparable.
+            Whether to divide the objective by the number of rows, which makes fits to different
+            numbers of rows comparable. False where later batches have joined by ``partial_fit``.
 
         name : str, default=None
             Name of the curve in the legend; None for no legend.
@@ -133,16 +133,31 @@ class ConvergenceDisplay:
             raise ValueError(f"The 'x' parameter must be 'seconds' or 'entries'. Got {x!r}.")
         model = fitted_model(estimator, "objectives_", "ConvergenceDisplay")
         values, ylabel = np.asarray(model.objectives_), "objective (nats)"
-        if per_row and hasattr(model, "forget_factor") and model.n_steps_ > 1:
-            raise ValueError(
-                "per_row must be False for a stream, whose objectives are of its last batch. Got "
-                f"{model.n_steps_} batches."
-            )
         if per_row:
-            values, ylabel = values / model.n_samples_seen_, "objective (nats per row)"
+            values, ylabel = values / _rows_counted(model), "objective (nats per row)"
         if x == "seconds":
             positions, xlabel = np.asarray(model.fit_times_), "seconds of fitting"
         else:
             positions, xlabel = np.arange(1, len(values) + 1), "entry of the trace"
         display = cls(positions, values, xlabel=xlabel, ylabel=ylabel, name=name)
         return display.plot(ax, line_kwargs=line_kwargs)
+
+
+def _rows_counted(model):
+    """Return how many rows each objective of a fit stands for; refuse those of several batches."""
+    if hasattr(model, "forget_factor") and model.n_steps_ > 1:
+        raise ValueError(
+            "per_row must be False for a stream, whose objectives are of its last batch. Got "
+            f"{model.n_steps_} batches."
+        )
+    n_seen, fitted = model.n_samples_seen_, getattr(model, "_fitted", None)
+    if fitted is None or hasattr(model, "forget_factor"):
+        return n_seen
+    # blocks keep the number of rows of their fit; only a batch ends a course of latent inputs
+    has_joined = getattr(fitted.state, "n_added", 0) > 0 or n_seen > fitted.n_samples
+    if has_joined or (hasattr(model, "embedding_") and model.objectives_[-1] == model.objective_):
+        raise ValueError(
+            "per_row must be False where batches have joined a fit, as objectives count only the "
+            f"rows until then. Got a model of {n_seen} rows, in several batches: fit them at once."
+        )
+    return fitted.n_samples  # also where there was no time for some

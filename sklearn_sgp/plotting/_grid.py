@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from ..metrics import final_step
-from ._columns import Categories, Numbers, column_of, columns_in
+from ._columns import Categories, Numbers, column_of, columns_in, in_order
 
 
 def rows_like(X):
@@ -78,14 +78,21 @@ def inducing_points_in_inputs(estimator, X=None):
 
 
 def columns_of(estimator, X):
-    """Return what each column that enters the estimator is: categories as the model knows them."""
+    """Return what each column that enters the estimator is: categories as the model knows them.
+
+    Labels of blocks are categories, of those in X.
+    """
     model = getattr(estimator, "best_estimator_", estimator)
     if isinstance(model, Pipeline):
         return None if X is None else [column_of(values) for values in columns_in(X)]
-    if getattr(model, "categories_", None) is None:
-        return [Numbers()] * model.n_features_in_
-    categories, is_categorical = iter(model.categories_), model.is_categorical_
-    return [Categories(next(categories)) if one else Numbers() for one in is_categorical]
+    columns = [Numbers()] * model.n_features_in_
+    if getattr(model, "categories_", None) is not None:
+        categories, is_categorical = iter(model.categories_), model.is_categorical_
+        columns = [Categories(next(categories)) if one else Numbers() for one in is_categorical]
+    block = getattr(getattr(model, "_format", None), "block", None)
+    if block is not None and X is not None and np.shape(X)[1] == len(columns):
+        columns[block] = Categories(in_order(columns_in(X)[block].tolist()))
+    return columns
 
 
 def places_of(X, columns):

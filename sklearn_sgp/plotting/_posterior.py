@@ -246,8 +246,8 @@ class PosteriorDisplay:
 
         feature : int or str, default=None
             The feature to vary, by index or name, where a model has more than it draws; all others
-            are held at their medians among ``X``, categories at the commonest. None draws a model
-            of one or two features whole.
+            are held at their medians among ``X``, categories and labels of blocks at the
+            commonest. None draws a model of one or two features whole.
 
         curves : int, default=0
             Number of rows of ``X``, chosen at random, of which the mean is drawn as well while the

@@ -320,7 +320,10 @@ def _column_and_places(values):
 
 
 def _along(places, residuals, n_bins, is_categorical):
-    """Return place, mean and the quantiles of 5 and 95 % of residuals in bins along an axis."""
+    """Return place, mean and the quantiles of 5 and 95 % of residuals in bins along an axis.
+
+    There are no bins where no place is known.
+    """
     order = np.argsort(places, kind="stable")
     if is_categorical:
         parts = np.split(order, np.flatnonzero(np.diff(places[order])) + 1)
@@ -329,5 +332,6 @@ def _along(places, residuals, n_bins, is_categorical):
     bins = [
         (places[rows].mean(), residuals[rows].mean(), *np.quantile(residuals[rows], [0.05, 0.95]))
         for rows in parts
+        if len(rows)
     ]
-    return np.array(bins).T
+    return np.array(bins).reshape(-1, 4).T

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from ._columns import column_of, columns_in
-from ._common import checked_names, drawing_axes, fitted_step, pyplot
+from ._common import checked_names, dataframe_of, drawing_axes, fitted_step, pyplot
 
 
 class TermsDisplay:
@@ -157,7 +157,7 @@ class TermsDisplay:
         pyplot("TermsDisplay.from_estimator")
         if not 0.0 < level < 1.0:
             raise ValueError(f"The 'level' parameter must lie between 0 and 1. Got {level!r}.")
-        model, inputs = fitted_step(estimator, X)
+        model, inputs = fitted_step(estimator, dataframe_of(X))
         if not hasattr(model, "predict_terms"):
             raise TypeError(
                 "TermsDisplay.from_estimator needs a regressor with predict_terms, such as "

@@ -42,8 +42,10 @@ class Classes(AveragesUnforeseen):
         }.get(method, ((),))
 
     def labels(self, inputs):
-        """Return the most probable label of each row, (n,)."""
-        return self.classes[np.argmax(self.probabilities(inputs), axis=1)]
+        """Return the label of each row that its decision is for, (n,)."""
+        decision = self.decision(inputs)
+        is_of_two = decision.ndim == 1
+        return self.classes[(decision > 0.0).astype(int) if is_of_two else decision.argmax(axis=1)]
 
     def probabilities(self, inputs):
         """Return the probabilities of the classes, (n, C)."""

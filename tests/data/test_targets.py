@@ -1,13 +1,17 @@
 """Targets and class labels: how they are encoded, and how results come back in their units."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_sgp.data.class_targets import ClassLabels
+from sklearn_sgp.data.class_targets import ClassLabels, ClassTargets
 from sklearn_sgp.data.rows import Rows
 from sklearn_sgp.data.targets import Targets, count_samples, target_columns
 from sklearn_sgp.likelihoods import Logit, Probit, Softmax
+from sklearn_sgp.likelihoods._dirichlet import Dirichlet
+from sklearn_sgp.likelihoods._names import sites_of_classes
 
 
 def scaling(y, weight, normalize_y):
@@ -236,3 +240,19 @@ def test_attributes_are_no_part_of_the_scaling():
         assert not public.flags.writeable
     labels = ClassLabels(np.array(["a", "b"]), Probit())
     assert not np.shares_memory(labels.attributes["classes_"], labels.classes)
+
+
+@pytest.mark.parametrize("kind", ["regressions", "against rest", "softmax"])
+def test_places_of_many_classes(kind):
+    """Encoded labels of 200 classes took a mask of n x C x C, 80 MB of 2,000 rows."""
+    place, classes = np.arange(2000) % 200, np.arange(200)
+    likelihood = {"softmax": Softmax(), "regressions": Dirichlet()}.get(kind)
+    if likelihood is None:
+        likelihood = sites_of_classes(classes).for_classes(np.full(200, 10.0))
+    encoding = (ClassTargets if kind == "regressions" else ClassLabels)(classes, likelihood)
+    y = encoding.codes(place)
+    tracemalloc.start()
+    assert_array_equal(encoding.places(y), place)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6

@@ -195,6 +195,27 @@ def test_later_batches_take_at_most_so_many_steps():
     assert model.n_steps_ == before + 1 and model.n_samples_seen_ == 200
 
 
+@pytest.mark.parametrize("first", [None, "auto"])
+def test_later_batches_see_another_optimizer(first):
+    """After one without an optimiser the next batch with one raised an error of shapes."""
+    _, Y, _ = curve(200)
+    model = BayesianGPLVM(2, **(QUICK | {"max_iter": 10}), optimizer=first)
+    model.partial_fit(Y[:120]).set_params(optimizer=None).partial_fit(Y[120:150])
+    theta = model.kernel_.theta
+    model.set_params(optimizer="auto").partial_fit(Y[150:])
+    assert np.any(model.kernel_.theta != theta)
+
+
+def test_later_batches_see_another_learning_rate():
+    """A rate that was changed after the second batch was ignored."""
+    _, Y, _ = curve(240)
+    model = BayesianGPLVM(2, **(QUICK | {"max_iter": 10}))
+    model.partial_fit(Y[:120]).partial_fit(Y[120:150])
+    other = pickle.loads(pickle.dumps(model)).set_params(learning_rate=0.1)
+    moves = [m.kernel_.theta - m.partial_fit(Y[150:]).kernel_.theta for m in (model, other)]
+    assert_allclose(np.linalg.norm(moves[1]), 100.0 * np.linalg.norm(moves[0]), rtol=0.2)
+
+
 def test_the_objective_of_a_batch_stands_for_all_rows():
     """After `partial_fit` it is the bound of all rows, estimated from the whole last batch."""
     _, Y, _ = curve(300)
@@ -203,6 +224,19 @@ def test_the_objective_of_a_batch_stands_for_all_rows():
     assert_allclose(model.objective_, 2.0 * model.score_samples(Y[150:]).sum() - kl, rtol=1e-3)
     assert_allclose(model.objective_, model.score_samples(Y).sum() - kl, rtol=0.2)
     assert model.objectives_[-1] == model.objective_
+
+
+def test_objectives_of_incomplete_tables_are_in_the_units_of_the_last_one():
+    """Entries that are hidden while learning lose their log scales as well, as `objective_` does.
+
+    Else the curve would end in a step of so many nats as the units of columns say.
+    """
+    _, _, incomplete = curve(150)
+    steps = []
+    for unit in (1.0, 1e-3 ** np.arange(6)):
+        model = BayesianGPLVM(1, **QUICK).fit(unit * incomplete)
+        steps.append(model.objective_ - np.array(model.objectives_))
+    assert_allclose(steps[1], steps[0], atol=5.0)  # 1,190 nats else
 
 
 @pytest.mark.quick_cases("columns-kernel2", "shared-kernel0", "columns-kernel1")

@@ -403,3 +403,15 @@ def test_few_rows_for_many_frequencies_are_told(name):
 def test_scikit_learn_checks_pass():
     """An estimator with features passes scikit-learn's checks."""
     check_estimator(SVGPRegressor(inducing="fourier", n_inducing=8, max_iter=5))
+
+
+@pytest.mark.parametrize("totals", [(None, 80), (80, None)])
+def test_total_samples_may_change_between_batches(totals, rng):
+    """New rows hold the kernel of the function, where others moved it: an error of shapes."""
+    X = rng.uniform(-2.0, 2.0, (80, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(80)
+    given = LEARNING | {"n_inducing": 8, "total_samples": totals[0]}
+    model = SVGPRegressor(**given)
+    model.partial_fit(X[:40], y[:40]).partial_fit(X[40:60], y[40:60])
+    model.set_params(total_samples=totals[1]).partial_fit(X[60:], y[60:])
+    assert np.isfinite(model.objective_)

@@ -1,6 +1,7 @@
 """Labels of few rows: where they lie says only as much as labels that are left out bear out."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,6 +114,24 @@ def test_labels_may_go_against_all_that_is_near(rng):
     assert given._fitted.targets.frequencies is None
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_are_those_of_decisions(n_classes, rng):
+    """The least share of frequencies moved `predict`, but no decision, to the commoner class."""
+    X = rng.normal(size=(400, 2))
+    y = np.digitize(X[:, 0], [1.2, 2.0][: n_classes - 1])
+    model = AnytimeSGPClassifier(random_state=0).fit(X, y)
+    frequencies = model._fitted.targets.frequencies
+    assert frequencies.is_least
+    changed = replace(frequencies, share=0.3)  # of fewer rows, where more of them would differ
+    targets = replace(model._fitted.targets, frequencies=changed)
+    model._fitted = replace(model._fitted, targets=targets)
+    X = np.column_stack([np.linspace(0.0, 3.0, 1000), np.zeros(1000)])
+    decision, labels = model.decision_function(X), model.predict(X)
+    chosen = (decision > 0.0).astype(int) if n_classes == 2 else decision.argmax(axis=1)
+    assert np.any(model.predict_proba(X).argmax(axis=1) != chosen)
+    assert_array_equal(labels, model.classes_[chosen])
+
+
 @pytest.mark.slow
 @EVERY
 def test_no_structure_in_many_columns(estimator):
@@ -179,6 +198,14 @@ def test_share_of_frequencies():
     assert best_share(np.full(60, np.log(0.4)), plain, weight) == 1.0
     # (1 - s) 0.99 + s / 2 = 3 / 4 at s = 0.49
     assert_allclose(best_share(sure, plain, weight), 0.49, atol=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_two_distinct_inputs(seed):
+    """Seed 2 left all rows out at once, as both inputs had drawn the same part: an IndexError."""
+    X, y = np.repeat([[0.0], [1.0]], 3, axis=0), np.tile(["a", "b", "c"], 2)
+    model = AnytimeSGPClassifier(random_state=seed).fit(X, y)
+    assert_allclose(model.predict_proba(X), 1.0 / 3.0, atol=0.05)
 
 
 ALONE = pytest.mark.parametrize("estimator", [SVGPClassifier, AnytimeSGPClassifier])

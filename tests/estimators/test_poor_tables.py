@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process.kernels import RBF, DotProduct
+from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
 
 from sklearn_sgp import BayesianGPLVM
 from sklearn_sgp.engines.latent_inputs import start, state
@@ -251,6 +251,32 @@ def test_constant_columns_join_when_they_vary(noise, missing):
     assert model.mean_[3] == model.mean_[6] == 2.0 and (model.scale_ > 0).all()
     assert np.shape(model.noise_variance_) == (() if noise == "shared" else (8,))
     assert np.isfinite(model.partial_fit(given[:20]).impute(hidden)).all()
+
+
+@pytest.mark.parametrize("bounds", ["fixed", (1e-6, 1e3)])
+def test_given_noise_of_columns_that_were_constant(bounds):
+    """It was lost: they had the mean of the others, in the place of what was given."""
+    Y, noise = table(200), np.array([0.01, 0.1, 0.3, 0.02])
+    Y[:100, 2] = 1.0
+    given = {"noise": "columns", "noise_variance": noise, "noise_variance_bounds": bounds}
+    model = BayesianGPLVM(1, **given, **QUICK, learning_rate=1e-9)
+    model.partial_fit(Y[:100]).partial_fit(Y[100:])
+    joined = slice(None) if bounds == "fixed" else slice(2, 3)  # others have learned
+    np.testing.assert_allclose(model.noise_variance_[joined], noise[joined], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [None, RBF() + WhiteKernel(0.1)])
+def test_a_single_column_shares_its_noise_with_none(kernel):
+    """Columns that joined it had its noise, although each was to have its own."""
+    Y = table(200)
+    Y[:100, 1:] = 1.0
+    model = BayesianGPLVM(1, kernel=kernel, noise="columns", **QUICK, learning_rate=0.05)
+    model.partial_fit(Y[:100])
+    Y[::7, 2] = np.nan
+    model.partial_fit(Y[100:])
+    noise = np.broadcast_to(model.noise_variance_, 4)
+    assert len(np.unique(noise)) == (4 if kernel is None else 1)
+    assert np.isfinite(answers(model.partial_fit(Y[100:120]), Y[:10])[-1]).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -38,6 +38,7 @@ def test_the_optimiser_of_a_name(name, kind):
     first = stochastic_optimizer(3, settings)
     assert type(first) is kind and first.learning_rate == 0.2
     assert stochastic_optimizer(3, settings, first) is first
+    assert stochastic_optimizer(4, settings, first).size == 4  # more is free than was
     other = make_settings(optimizer="sgd" if kind is Adam else "adam")
     assert type(stochastic_optimizer(3, other, first)) is not kind
 

@@ -29,7 +29,12 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
-from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor  # noqa: E402
+from sklearn_sgp import (  # noqa: E402
+    AnytimeSGPRegressor,
+    BayesianGPLVM,
+    StreamingSGPRegressor,
+    SVGPRegressor,
+)
 from sklearn_sgp.kernels import Categorical, Columns  # noqa: E402
 from sklearn_sgp.plotting import (  # noqa: E402
     ConvergenceDisplay,
@@ -653,3 +658,34 @@ def test_bounds_of_a_last_batch_are_not_of_all_rows(rng):
     ConvergenceDisplay.from_estimator(model.partial_fit(X[:30], y[:30]), per_row=True)
     with pytest.raises(ValueError, match="per_row must be False"):
         ConvergenceDisplay.from_estimator(model.partial_fit(X[30:], y[30:]), per_row=True)
+
+
+@pytest.mark.parametrize("kind", ["svgp", "total", "pic", "fitc", "latent"])
+def test_objectives_of_batches_count_different_rows(kind, rng):
+    """They were all divided by the rows of all batches, so that the curve rose with each."""
+    X, y, options = rng.normal(size=(90, 2)), rng.normal(size=90), {"n_inducing": 5, "max_iter": 3}
+    if kind == "latent":
+        model, first, second = BayesianGPLVM(1, random_state=0, **options), (X[:60],), (X[60:],)
+    else:
+        of_blocks = AnytimeSGPRegressor(random_state=0, model=kind, **options)
+        total = 200 if kind == "total" else None
+        of_rows = SVGPRegressor(random_state=0, total_samples=total, **options)
+        model = of_blocks if kind in ("pic", "fitc") else of_rows
+        first, second = (X[:60], y[:60]), (X[60:], y[60:])
+    display = ConvergenceDisplay.from_estimator(model.partial_fit(*first), per_row=True)
+    np.testing.assert_allclose(display.values, model.objectives_ / 60)
+    with pytest.raises(ValueError, match="per_row must be False where batches"):
+        ConvergenceDisplay.from_estimator(model.partial_fit(*second), per_row=True)
+    ConvergenceDisplay.from_estimator(model)
+
+
+def test_objectives_in_little_time_stand_for_all_rows(rng, monkeypatch):
+    """They were divided by the rows that there was time for."""
+    X, y = rng.normal(size=(600, 2)), rng.normal(size=600)
+    model = SVGPRegressor(n_inducing=5, optimizer=None, random_state=0, max_time=60.0)
+    few = lambda problem, *_: problem.rows.fixed_subset(200)  # noqa: E731
+    monkeypatch.setattr("sklearn_sgp.engines.variational.schedule._affordable", few)
+    model.fit(X, y)
+    assert model.n_samples_seen_ == 200
+    display = ConvergenceDisplay.from_estimator(model, per_row=True)
+    np.testing.assert_allclose(display.values, model.objectives_ / 600)

@@ -292,6 +292,44 @@ def test_residuals_against_what_a_column_is(as_array):
         np.testing.assert_allclose(np.diff(dots[3]), 1.0)
 
 
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_residuals_against_a_column_without_values(missing):
+    """Its panel is empty, where quantiles of no residuals raised an IndexError."""
+    columns = [FRAME["u"], np.full(60, missing)]
+    display = ResidualDisplay.from_predictions(Y, Y + 0.1, np.ones(60), columns=columns)
+    assert [len(line.get_xdata()) for line in display.lines_] == [12, 12, 0]
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("feature", ["v", 2])
+def test_terms_of_a_table_of_pyarrow(feature):
+    """They are drawn as those of a frame, as in the other displays; asking for one raised."""
+    X = pytest.importorskip("pyarrow").table({name: WITH_NAMES[name].to_list() for name in "uvw"})
+    model = with_categories(REGRESSORS[0]).set_params(kernel=RBF() + Columns(RBF(), [1]))
+    model.fit(WITH_NAMES, Y)
+    expected = TermsDisplay.from_estimator(model, WITH_NAMES, feature=feature)
+    display = TermsDisplay.from_estimator(model, X, feature=feature)
+    np.testing.assert_array_equal(display.terms, expected.terms)
+    assert display.feature_name == expected.feature_name
+
+
+@pytest.mark.parametrize("labels", ["numbers", "names", "array"])
+def test_labels_of_blocks_are_held_at_the_commonest(labels):
+    """The block at their median was one that does not exist, and names had no median."""
+    codes = np.repeat([0.0, 1.0, 2.0, 3.0], [20, 9, 9, 22])
+    block = np.array(["a", "b", "c", "d"])[codes.astype(int)] if labels == "names" else codes
+    X = FRAME.assign(block=block)
+    X, column = (X.to_numpy(), 2) if labels == "array" else (X, "block")
+    options = {"model": "pic", "block_column": column, "n_inducing": 6, **OPTIONS}
+    model = AnytimeSGPRegressor(**options).fit(X, Y)
+    display = PosteriorDisplay.from_estimator(model, X, Y, feature=0, curves=3, grid_resolution=7)
+    held = FRAME.iloc[:7].assign(u=display.grid[0], v=FRAME["v"].median(), block=block[-1])
+    expected = model.predict(held.to_numpy() if labels == "array" else held)
+    np.testing.assert_allclose(display.mean, expected)
+    along = PosteriorDisplay.from_estimator(model, X, Y, feature=column)
+    assert along.categories == [sorted(set(block))]
+
+
 @pytest.mark.parametrize("feature", [0, "v", "w"])
 def test_terms_along_each_kind_of_column(feature):
     """Terms are drawn along numbers beside names, with gaps, and along the names themselves."""

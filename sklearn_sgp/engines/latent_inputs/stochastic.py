@@ -17,7 +17,8 @@ from ...latents.expectations import expectations_of
 from ...latents.passes import InputPosteriors, latent_sums
 from ...latents.row_posteriors import find_inputs
 from ...optimize import time_shares
-from ...optimize.adam import Adam, adam_step
+from ...optimize.adam import adam_step
+from ...optimize.momentum import stochastic_optimizer
 from ..minibatches import even_slices, mean_by_rows
 from .final_posterior import (
     choose_candidates,
@@ -60,13 +61,14 @@ class Minibatches:
     n_rows : int
         Number of rows that minibatches stand for.
     adam : Adam or None
+        That of earlier steps, which goes on.
     """
 
     def __init__(self, parameters, posterior, n_rows, space, settings, adam=None):
         self.parameters, self.posterior, self.n_rows = parameters, posterior, n_rows
         self.space, self.settings = learned_space(space), settings
         size = len(self.space.pack(parameters))
-        self.adam = Adam(size, settings.learning_rate) if adam is None else adam
+        self.adam = stochastic_optimizer(size, settings, adam) if size else adam
         self.row_seconds = 0.0  # of the q(x) of a row in a step
 
     def model(self, P):
