@@ -156,6 +156,13 @@ class Start:
         return has_equal_noise(self.likelihood)
 
     @property
+    def has_known_noise(self):
+        """True if the user gave the noise variance, so that weights of rows may be precisions."""
+        has_noise = getattr(self.likelihood, "has_noise", False)  # it may have another base
+        is_open = "log_noise" in self.with_default_bounds or self.space.learns("log_noise")
+        return has_noise and not is_open
+
+    @property
     def in_proportion(self):
         """True if length scales of the columns are learned in a common proportion."""
         return self.space.learns("theta") and len(self.space.group("theta").shared) > 0
@@ -297,8 +304,19 @@ class Problem:
         has_all = places is None or not np.ndim(self.widths)
         return self.widths if has_all else self.widths[places]
 
+    @property
+    def n_observations(self):
+        """How many observations there are: what is gained from them is weighed by that.
+
+        It is the sum of the weights, or, where the noise is known, the number of the rows: weights
+        may be precisions then, whose sum depends on the unit of y.
+        """
+        if not self.start.has_known_noise:
+            return self.rows.total_weight
+        return float(len(self.rows) if self.n_samples is None else self.n_samples)
+
     def plateau(self, interim=False, exact=False):
-        return self.settings.plateau(self.rows.total_weight, interim, exact)
+        return self.settings.plateau(self.n_observations, interim, exact)
 
 
 class Engine(Protocol):

@@ -176,7 +176,10 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
     if not choices.sees_more_rows:
-        scarce = scarce_categories(choices.columns, rows.total_weight)
+        # weights beside a noise that is known may be precisions, in the unit of y
+        is_known = likelihood.has_noise and isinstance(choices.noise_variance_bounds, str)
+        n_rows = len(rows) if is_known else rows.total_weight
+        scarce = scarce_categories(choices.columns, n_rows)
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, of_near, scarce)
     if _may_be_lines(rows, choices, likelihood):
         kernels += lines_of(kernel_set, spread, center, categorical, scarce)
