@@ -158,9 +158,8 @@ class Start:
     @property
     def has_known_noise(self):
         """True if the user gave the noise variance, so that weights of rows may be precisions."""
-        has_noise = getattr(self.likelihood, "has_noise", False)  # it may have another base
         is_open = "log_noise" in self.with_default_bounds or self.space.learns("log_noise")
-        return has_noise and not is_open
+        return getattr(self.likelihood, "has_noise", False) and not is_open  # of any base
 
     @property
     def in_proportion(self):
@@ -301,8 +300,7 @@ class Problem:
 
     def widths_of(self, places):
         """Return the widths of the rows at some places, of all for None: (k, t) or 0."""
-        has_all = places is None or not np.ndim(self.widths)
-        return self.widths if has_all else self.widths[places]
+        return self.widths if places is None or not np.ndim(self.widths) else self.widths[places]
 
     @property
     def n_observations(self):
@@ -311,9 +309,8 @@ class Problem:
         It is the sum of the weights, or, where the noise is known, the number of the rows: weights
         may be precisions then, whose sum depends on the unit of y.
         """
-        if not self.start.has_known_noise:
-            return self.rows.total_weight
-        return float(len(self.rows) if self.n_samples is None else self.n_samples)
+        n_rows = float(self.n_samples or len(self.rows))
+        return n_rows if self.start.has_known_noise else self.rows.total_weight
 
     def plateau(self, interim=False, exact=False):
         return self.settings.plateau(self.n_observations, interim, exact)
