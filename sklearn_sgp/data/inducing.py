@@ -5,6 +5,7 @@ import numpy as np
 from .._sampling import fixed_index
 from ..kernels._compiled import Groups
 from ..kernels.categories._units import units_of
+from .categories import PLAIN_COLUMNS
 from .checks import check_array
 from .clusters import kmeans, nearest
 from .column_order import sorted_rows
@@ -135,7 +136,7 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     return new
 
 
-def given_inducing(inducing, n_columns, missing=NO_MISSING):
+def given_inducing(inducing, n_columns, missing=NO_MISSING, columns=PLAIN_COLUMNS):
     """Return the user's inducing inputs (m, d) as a new array, or raise a ValueError.
 
     Parameters
@@ -145,13 +146,19 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING):
         Number of inputs of the kernel.
     missing : NoMissing or MissingValues
         Fills them as it fills X.
+    columns : InputColumns
+        Those of X. Categories have codes before anything is filled: NaN is one of them.
     """
     n_columns -= len(missing.columns)
-    finite = "allow-nan" if missing.columns else True
+    finite = "allow-nan" if missing.columns or columns.categorical else True
     options = {"order": "C", "copy": True, "ensure_all_finite": finite}
     try:
         Z = check_array(inducing, dtype=np.float64, **options)
         got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
+        lacking = set(np.flatnonzero(np.isnan(Z).any(axis=0)).tolist())
+        lacking = sorted(lacking.difference(columns.categorical))
+        if got is None and lacking and not missing.columns:
+            got = f"NaN in columns {lacking}"
     except (TypeError, ValueError) as error:  # TypeError: of a dict, or of a set
         got = f"{type(inducing).__name__}: {error}"
     if got is not None:
@@ -159,7 +166,7 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING):
             "The 'inducing' parameter must be a string or an array of finite numbers of shape "
             f"(n_inducing, {n_columns}), columns as in X. Got {got}"
         )
-    return missing.filled(Z)
+    return missing.filled(columns.with_codes(Z))
 
 
 def is_new(X, Z):

@@ -70,6 +70,8 @@ class NoCodes:
         """Return X as it is."""
         return X
 
+    decoded = encoded = transform
+
 
 NO_CODES = NoCodes()
 

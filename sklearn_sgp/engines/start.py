@@ -373,7 +373,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     if not isinstance(method, str):
         Z = old
         if old is None:
-            Z = _with_codes(given_inducing(method, n_columns, choices.missing), choices.columns)
+            Z = given_inducing(method, n_columns, choices.missing, choices.columns)
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
@@ -388,26 +388,6 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         return choose(rows, kernel, least_noise, scale, rng)
     of_rows = rows.X, rows.observations
     return choose_inducing(method, *of_rows, n_inducing, kernel, scale, rng, choices.seconds)
-
-
-def _with_codes(Z, columns):
-    """Return given inducing inputs with codes of categories, where they have values as in X.
-
-    Columns that are all codes have these, as `inducing_points_` has.
-    """
-    for column, keys in zip(columns.categorical, columns.categories, strict=True):
-        codes = {key: code for code, key in enumerate(keys)}
-        values = [None if value != value else value for value in Z[:, column].tolist()]  # NaN
-        if set(values) <= set(codes):
-            Z[:, column] = [codes[value] for value in values]
-            continue
-        are_own = keys == tuple(range(len(keys)))  # later rows may have more of them
-        if not (are_own or set(values) <= set(range(len(keys)))):
-            raise ValueError(
-                f"inducing must have categories of X in column {column}, {list(keys)}, or their "
-                f"codes, as inducing_points_ has them. Got {np.unique(Z[:, column])[:8].tolist()}."
-            )
-    return Z
 
 
 def _features(parameters, n_features, rng, previous):

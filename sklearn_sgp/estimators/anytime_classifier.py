@@ -234,7 +234,8 @@ class AnytimeSGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+        Inducing inputs, in units of X; columns of categories as in X, with codes where these are no
+        numbers. None of them with ``inducing="fourier"``.
 
     frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
         With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
@@ -272,7 +273,8 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     categories_ : list of ndarray or None
         For each of these columns its values so far, in the order of their codes, which
-        ``inducing_points_`` have. None is a missing value, or a code that no value has.
+        ``inducing_points_`` have where these are no numbers. None is a missing value, or a code
+        that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.
