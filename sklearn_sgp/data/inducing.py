@@ -150,6 +150,8 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING, columns=PLAIN_COLUMN
         Those of X. Categories have codes before anything is filled: NaN is one of them.
     """
     n_columns -= len(missing.columns)
+    if columns.names is not None:
+        _check_names(inducing, list(columns.names[:n_columns]))
     finite = "allow-nan" if missing.columns or columns.categorical else True
     options = {"order": "C", "copy": True, "ensure_all_finite": finite}
     try:
@@ -167,6 +169,16 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING, columns=PLAIN_COLUMN
             f"(n_inducing, {n_columns}), columns as in X. Got {got}"
         )
     return missing.filled(columns.with_codes(Z))
+
+
+def _check_names(inducing, names):
+    """Refuse a table of columns with other names, or in another order, than those of X."""
+    given = list(getattr(inducing, "columns", ()))
+    if given and all(isinstance(name, str) for name in given) and given != names:
+        raise ValueError(
+            "The columns of the 'inducing' parameter must be those of X that the kernel sees, in "
+            f"their order, {names}. Got {given}: select these, or pass an array."
+        )
 
 
 def is_new(X, Z):
