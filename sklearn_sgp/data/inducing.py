@@ -9,6 +9,7 @@ from .categories import PLAIN_COLUMNS
 from .checks import check_array
 from .clusters import kmeans, nearest
 from .column_order import sorted_rows
+from .distinct import are_rows
 from .missing import NO_MISSING
 from .rows import MERGE_ROWS, each_weight, on_grid, order_of_columns, random_index
 from .standard_inputs import LEARNING_GRID
@@ -183,8 +184,7 @@ def _check_names(inducing, names):
 
 def is_new(X, Z):
     """Return a mask of the rows of X that are not rows of Z, to the last bit."""
-    known = {row.tobytes() for row in Z}
-    return np.array([row.tobytes() not in known for row in X])
+    return ~are_rows(X, Z)
 
 
 def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):
