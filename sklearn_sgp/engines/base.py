@@ -304,7 +304,7 @@ class Problem:
 
     @property
     def n_observations(self):
-        """How many observations there are: what is gained from them is weighed by that.
+        """The number of observations, by which what is gained from them is weighed.
 
         It is the sum of the weights, or, where the noise is known, the number of the rows: weights
         may be precisions then, whose sum depends on the unit of y.

@@ -83,6 +83,7 @@ class AnytimeSGPClassifier(SGPClassifier):
     block_column : int or str, default=None
         Column of X, by index or name, with labels of blocks, integers or strings, instead of
         ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
+        Indices in :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -177,7 +178,8 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as what another
-        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+        model says; no input of the kernel. For "probit", "logit" and "ordinal". Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a

@@ -69,6 +69,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     block_column : int or str, default=None
         Column of X, by index or name, with labels of blocks, integers or strings, instead of
         ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
+        Indices in :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -187,7 +188,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
         of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
-        of counts, "gamma", "beta", and instances.
+        of counts, "gamma", "beta", and instances. Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a

@@ -135,7 +135,8 @@ class StreamingSGPClassifier(SGPClassifier):
 
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as what another
-        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+        model says; no input of the kernel. For "probit", "logit" and "ordinal". Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a

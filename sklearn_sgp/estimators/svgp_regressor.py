@@ -163,7 +163,8 @@ class SVGPRegressor(SGPRegressor):
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
         of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
-        of counts, "gamma", "beta", and instances.
+        of counts, "gamma", "beta", and instances. Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     include_noise : bool, default=True
         Whether standard deviations, covariances and draws are those of new observations. False is
