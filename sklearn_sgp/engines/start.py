@@ -219,10 +219,17 @@ def of_columns(kernel, X, columns):
     are the inputs of the kernel.
     """
     count = X.shape[1] - len(columns.incomplete)
-    if count < least_columns(kernel) <= X.shape[1]:
-        return bound_to(kernel, X, columns.names)
+    sees_all = count < least_columns(kernel) <= X.shape[1]
+    if sees_all:
+        count = X.shape[1]
     names = None if columns.names is None else columns.names[:count]
     own = X[:, :count] if columns.incomplete else X
+    if columns.incomplete:  # what is filled in is no code of a category
+        gaps = np.zeros((1, count))
+        gaps[:, list(columns.incomplete)] = np.nan
+        bound_to(kernel, gaps, names)
+    if sees_all:
+        return bound_to(kernel, own, names)
     return with_missing(bound_to(kernel, own, names), count, columns.incomplete)
 
 
