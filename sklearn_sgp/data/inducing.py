@@ -5,9 +5,11 @@ import numpy as np
 from .._sampling import fixed_index
 from ..kernels._compiled import Groups
 from ..kernels.categories._units import units_of
+from .categories import PLAIN_COLUMNS
 from .checks import check_array
 from .clusters import kmeans, nearest
 from .column_order import sorted_rows
+from .distinct import are_rows
 from .missing import NO_MISSING
 from .rows import MERGE_ROWS, each_weight, on_grid, order_of_columns, random_index
 from .standard_inputs import LEARNING_GRID
@@ -135,7 +137,7 @@ def inputs_of_new_categories(method, rows, Z, n_inducing, kernel, scale, rng):
     return new
 
 
-def given_inducing(inducing, n_columns, missing=NO_MISSING):
+def given_inducing(inducing, n_columns, missing=NO_MISSING, columns=PLAIN_COLUMNS):
     """Return the user's inducing inputs (m, d) as a new array, or raise a ValueError.
 
     Parameters
@@ -145,13 +147,21 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING):
         Number of inputs of the kernel.
     missing : NoMissing or MissingValues
         Fills them as it fills X.
+    columns : InputColumns
+        Those of X. Categories have codes before anything is filled: NaN is one of them.
     """
     n_columns -= len(missing.columns)
-    finite = "allow-nan" if missing.columns else True
+    if columns.names is not None:
+        _check_names(inducing, list(columns.names[:n_columns]))
+    finite = "allow-nan" if missing.columns or columns.categorical else True
     options = {"order": "C", "copy": True, "ensure_all_finite": finite}
     try:
         Z = check_array(inducing, dtype=np.float64, **options)
         got = None if Z.shape[1] == n_columns else f"shape {Z.shape}"
+        lacking = set(np.flatnonzero(np.isnan(Z).any(axis=0)).tolist())
+        lacking = sorted(lacking.difference(columns.categorical))
+        if got is None and lacking and not missing.columns:
+            got = f"NaN in columns {lacking}"
     except (TypeError, ValueError) as error:  # TypeError: of a dict, or of a set
         got = f"{type(inducing).__name__}: {error}"
     if got is not None:
@@ -159,13 +169,22 @@ def given_inducing(inducing, n_columns, missing=NO_MISSING):
             "The 'inducing' parameter must be a string or an array of finite numbers of shape "
             f"(n_inducing, {n_columns}), columns as in X. Got {got}"
         )
-    return missing.filled(Z)
+    return missing.filled(columns.with_codes(Z))
+
+
+def _check_names(inducing, names):
+    """Refuse a table of columns with other names, or in another order, than those of X."""
+    given = list(getattr(inducing, "columns", ()))
+    if given and all(isinstance(name, str) for name in given) and given != names:
+        raise ValueError(
+            "The columns of the 'inducing' parameter must be those of X that the kernel sees, in "
+            f"their order, {names}. Got {given}: select these, or pass an array."
+        )
 
 
 def is_new(X, Z):
     """Return a mask of the rows of X that are not rows of Z, to the last bit."""
-    known = {row.tobytes() for row in Z}
-    return np.array([row.tobytes() not in known for row in X])
+    return ~are_rows(X, Z)
 
 
 def kmeans_centres(kernel, candidates, mass, n_inducing, scale, rng):

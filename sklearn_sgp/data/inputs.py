@@ -70,6 +70,8 @@ class NoCodes:
         """Return X as it is."""
         return X
 
+    decoded = encoded = transform
+
 
 NO_CODES = NoCodes()
 
@@ -232,6 +234,8 @@ class InputFormat:
         largest = float(max(X.max(), -X.min()))
         X = self.codes.transform(X) if waits else X
         if self.missing.columns or np.isnan(largest):
+            if kernel is not None:  # what is filled in is no code
+                check_seen_codes(kernel.expression, X, self.columns)
             X = self.missing.filled(X)
             largest = float(max(X.max(), -X.min()))
         if not largest <= LARGEST:

@@ -20,7 +20,7 @@ def least_noise_variance(rows):
     noise variance, have a chi-squared distribution, whose 95 % quantile gives a bound with that
     confidence. Half of their sum is what the rows cost in nats; where they are few, the result is
     smaller: that at which they cost a thousandth of a nat a row. The rows are of independent
-    outputs; weights are not asked.
+    outputs. A weight of two is two equal rows, and one of next to nothing says as little.
 
     Returns
     -------
@@ -59,10 +59,21 @@ def _pooled(rows, members, run):
     """Return the bound, from rows of which those of a run have equal inputs."""
     members, place = np.unique(members, return_index=True)
     run = run[place]
-    y, counts = rows.select(members).targets, np.bincount(run)
-    freedom = int((counts - 1).sum())
+    repeated = rows.select(members)
+    y, (weight, counts) = repeated.targets, repeated.weights
     totals = []
-    for column in y.T:
-        mean = np.bincount(run, weights=column) / counts
-        totals.append(np.sum((column - mean[run]) ** 2))
-    return float(min(totals) / max(chi2.ppf(_CONFIDENCE, freedom), 2.0 * _NATS * len(rows)))
+    for column, own in zip(y.T, np.broadcast_to(weight.T, y.T.shape), strict=True):
+        mean = np.bincount(run, weights=own * column) / np.bincount(run, weights=own)
+        totals.append(np.sum(own * (column - mean[run]) ** 2))
+    allowed = chi2.ppf(_CONFIDENCE, _freedom(counts, run))
+    return float(min(totals) / max(allowed, 2.0 * _NATS * rows.total_weight))
+
+
+def _freedom(counts, run):
+    """Return the degrees of freedom of the squares, of rows that count as so many each.
+
+    A mean takes one of those of a run. Where counts are below one it takes less: as much as makes
+    the expected squares right.
+    """
+    of_run = np.bincount(run, weights=counts)
+    return (of_run - np.minimum(1.0, np.bincount(run, weights=counts**2) / of_run)).sum()

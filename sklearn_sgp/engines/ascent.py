@@ -290,7 +290,7 @@ def _small_gain(problem, interim):
     if len(problem.rows) <= FEW_ROWS or problem.is_exact:
         return None
     values = []
-    least = VISIBLE_GAIN * problem.rows.total_weight * (1.0 if interim else _LOOK / FURTHER)
+    least = VISIBLE_GAIN * problem.n_observations * (1.0 if interim else _LOOK / FURTHER)
 
     def ends(trace):
         values.append(trace.objectives[-1])

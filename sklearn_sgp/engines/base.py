@@ -156,6 +156,12 @@ class Start:
         return has_equal_noise(self.likelihood)
 
     @property
+    def has_known_noise(self):
+        """True if the user gave the noise variance, so that weights of rows may be precisions."""
+        is_open = "log_noise" in self.with_default_bounds or self.space.learns("log_noise")
+        return getattr(self.likelihood, "has_noise", False) and not is_open  # of any base
+
+    @property
     def in_proportion(self):
         """True if length scales of the columns are learned in a common proportion."""
         return self.space.learns("theta") and len(self.space.group("theta").shared) > 0
@@ -294,11 +300,20 @@ class Problem:
 
     def widths_of(self, places):
         """Return the widths of the rows at some places, of all for None: (k, t) or 0."""
-        has_all = places is None or not np.ndim(self.widths)
-        return self.widths if has_all else self.widths[places]
+        return self.widths if places is None or not np.ndim(self.widths) else self.widths[places]
+
+    @property
+    def n_observations(self):
+        """The number of observations, by which what is gained from them is weighed.
+
+        It is the sum of the weights, or, where the noise is known, the number of the rows: weights
+        may be precisions then, whose sum depends on the unit of y.
+        """
+        n_rows = float(self.n_samples or len(self.rows))
+        return n_rows if self.start.has_known_noise else self.rows.total_weight
 
     def plateau(self, interim=False, exact=False):
-        return self.settings.plateau(self.rows.total_weight, interim, exact)
+        return self.settings.plateau(self.n_observations, interim, exact)
 
 
 class Engine(Protocol):

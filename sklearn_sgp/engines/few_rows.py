@@ -20,7 +20,7 @@ _SHARE_OF_SCALES = 0.5
 _UPPER = 0.95
 
 
-def borne_out(start, rows):
+def borne_out(problem):
     """Return the start of so few rows, of which nothing is learned, or the same start.
 
     The scale of the function is that of the rows, which is unknown itself: with a prior 1 / s of it
@@ -34,7 +34,8 @@ def borne_out(start, rows):
     none at all, and nothing is uncertain. One to five counts of four functions, 128 fits: 90 %
     intervals held .14 to .95 and hold .57 to .99, with half of that variance .46 to .98.
     """
-    if rows.live_elsewhere or not _is_unsure(start, rows):
+    start, rows = problem.start, problem.rows
+    if rows.live_elsewhere or not _is_unsure(problem):
         return start
     has_learned = start.earlier is not None
     factor = 1.0 if has_learned and start.units is not UNIT else _factor(start, rows) ** 2
@@ -47,14 +48,15 @@ def borne_out(start, rows):
     return replace(start, parameters=parameters, space=space, alternatives=(), wider=factor)
 
 
-def _is_unsure(start, rows):
+def _is_unsure(problem):
+    start = problem.start
     by_default = "theta" in start.with_default_bounds
     is_told = getattr(start.likelihood, "has_noise", False) or not _has_scale(start)
     is_plain = is_told and not start.parameters.has_features
     # functions of numbers that are levels, too, have no scale of their own
     is_simple = not (start.columns.categorical and _has_scale(start))
     is_simple = is_simple and not start.parameters.mixes_outputs
-    return by_default and is_plain and is_simple and _are_few(rows)
+    return by_default and is_plain and is_simple and _are_few(problem)
 
 
 def _has_scale(start):
@@ -62,8 +64,8 @@ def _has_scale(start):
     return getattr(start.likelihood, "scales_targets", False)
 
 
-def _are_few(rows):
-    return rows.weights[1].sum() < ROWS_TO_LEARN
+def _are_few(problem):
+    return problem.n_observations < ROWS_TO_LEARN
 
 
 def _factor(start, rows):
@@ -80,12 +82,12 @@ def _factor(start, rows):
     return wider * float(np.max(np.where(sizes > 0.0, np.maximum(sizes, SMALLEST), 1.0)))
 
 
-def says_little(start, rows):
+def says_little(problem):
     """Return whether rows are so few that nothing is learned, nor chosen by a kernel's errors.
 
     Amid a fit kernels of many rows are held, too, for callbacks.
     """
-    return is_held(start) and _are_few(rows)
+    return is_held(problem.start) and _are_few(problem)
 
 
 def is_held(start):

@@ -94,7 +94,7 @@ def _gain(problem, fitted, again, seconds):
 
 def _tried(name, fitted, problem, seconds):
     value = fitted.merit - _penalty(fitted.parameters, len(problem.rows))
-    return Tried(name, None, Score.of_objective(value, problem.rows.total_weight), seconds)
+    return Tried(name, None, Score.of_objective(value, problem.n_observations), seconds)
 
 
 def _penalty(parameters, n_rows):

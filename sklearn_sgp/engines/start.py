@@ -176,7 +176,10 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
     if not choices.sees_more_rows:
-        scarce = scarce_categories(choices.columns, rows.total_weight)
+        # weights beside a noise that is known may be precisions, in the unit of y
+        is_known = likelihood.has_noise and isinstance(choices.noise_variance_bounds, str)
+        n_rows = len(rows) if is_known else rows.total_weight
+        scarce = scarce_categories(choices.columns, n_rows)
     kernels = with_categories(kernel_set.kernels_of, spread, categorical, of_near, scarce)
     if _may_be_lines(rows, choices, likelihood):
         kernels += lines_of(kernel_set, spread, center, categorical, scarce)
@@ -216,10 +219,17 @@ def of_columns(kernel, X, columns):
     are the inputs of the kernel.
     """
     count = X.shape[1] - len(columns.incomplete)
-    if count < least_columns(kernel) <= X.shape[1]:
-        return bound_to(kernel, X, columns.names)
+    sees_all = count < least_columns(kernel) <= X.shape[1]
+    if sees_all:
+        count = X.shape[1]
     names = None if columns.names is None else columns.names[:count]
     own = X[:, :count] if columns.incomplete else X
+    if columns.incomplete:  # what is filled in is no code of a category
+        gaps = np.zeros((1, count))
+        gaps[:, list(columns.incomplete)] = np.nan
+        bound_to(kernel, gaps, names)
+    if sees_all:
+        return bound_to(kernel, own, names)
     return with_missing(bound_to(kernel, own, names), count, columns.incomplete)
 
 
@@ -370,7 +380,7 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
     if not isinstance(method, str):
         Z = old
         if old is None:
-            Z = _with_codes(given_inducing(method, n_columns, choices.missing), choices.columns)
+            Z = given_inducing(method, n_columns, choices.missing, choices.columns)
         check_seen_codes(parameters.expression, Z, InputColumns(choices.columns.names))
         return Z
     scale = input_scales(kernel, std)
@@ -385,26 +395,6 @@ def _inducing_inputs(rows, choices, parameters, std, rng, choose, previous=None)
         return choose(rows, kernel, least_noise, scale, rng)
     of_rows = rows.X, rows.observations
     return choose_inducing(method, *of_rows, n_inducing, kernel, scale, rng, choices.seconds)
-
-
-def _with_codes(Z, columns):
-    """Return given inducing inputs with codes of categories, where they have values as in X.
-
-    Columns that are all codes have these, as `inducing_points_` has.
-    """
-    for column, keys in zip(columns.categorical, columns.categories, strict=True):
-        codes = {key: code for code, key in enumerate(keys)}
-        values = [None if value != value else value for value in Z[:, column].tolist()]  # NaN
-        if set(values) <= set(codes):
-            Z[:, column] = [codes[value] for value in values]
-            continue
-        are_own = keys == tuple(range(len(keys)))  # later rows may have more of them
-        if not (are_own or set(values) <= set(range(len(keys)))):
-            raise ValueError(
-                f"inducing must have categories of X in column {column}, {list(keys)}, or their "
-                f"codes, as inducing_points_ has them. Got {np.unique(Z[:, column])[:8].tolist()}."
-            )
-    return Z
 
 
 def _features(parameters, n_features, rng, previous):

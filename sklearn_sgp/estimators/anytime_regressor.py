@@ -69,6 +69,7 @@ class AnytimeSGPRegressor(SGPRegressor):
     block_column : int or str, default=None
         Column of X, by index or name, with labels of blocks, integers or strings, instead of
         ``partition``; no input of the kernel. New labels begin blocks, empty ones of test rows.
+        Indices in :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     n_blocks : int, default=None
         Number of blocks of the first rows. None means blocks of ``block_size`` rows.
@@ -187,7 +188,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
         of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
-        of counts, "gamma", "beta", and instances.
+        of counts, "gamma", "beta", and instances. Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
@@ -232,7 +234,8 @@ class AnytimeSGPRegressor(SGPRegressor):
         Learned noise variance, for each output its own, in units of normalised targets.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+        Inducing inputs, in units of X; columns of categories as in X, with codes where these are no
+        numbers. None of them with ``inducing="fourier"``.
 
     frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
         With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
@@ -273,7 +276,8 @@ class AnytimeSGPRegressor(SGPRegressor):
 
     categories_ : list of ndarray or None
         For each of these columns its values so far, in the order of their codes, which
-        ``inducing_points_`` have. None is a missing value, or a code that no value has.
+        ``inducing_points_`` have where these are no numbers. None is a missing value, or a code
+        that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.

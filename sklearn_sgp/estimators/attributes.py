@@ -59,7 +59,7 @@ def _of_inducing(parameters, form):
     if parameters.has_features:
         Z = np.empty((0, parameters.expression.n_features))
         frequencies = read_only_copy(form.own_columns(parameters.kernel.frequencies()))
-    Z = form.own_columns(Z)
+    Z = form.codes.decoded(form.own_columns(Z))
     return {"inducing_points_": read_only_copy(Z), "frequencies_": frequencies}
 
 

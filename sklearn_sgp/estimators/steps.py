@@ -299,8 +299,7 @@ class PoseProblem:
 
 def hold_few_rows(fit):
     """Hold the default kernel and noise where rows are so few that they say nothing of these."""
-    problem = fit.problem
-    return replace(fit, problem=replace(problem, start=borne_out(problem.start, problem.rows)))
+    return replace(fit, problem=replace(fit.problem, start=borne_out(fit.problem)))
 
 
 # ---- Learning

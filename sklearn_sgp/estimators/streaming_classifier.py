@@ -134,7 +134,8 @@ class StreamingSGPClassifier(SGPClassifier):
 
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as what another
-        model says; no input of the kernel. For "probit", "logit" and "ordinal".
+        model says; no input of the kernel. For "probit", "logit" and "ordinal". Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     categorical_features : array-like of {bool, int, str} or "from_dtype", default=None
         Columns of X that are categories, as a mask, indices or names; "from_dtype" takes those of a
@@ -181,7 +182,8 @@ class StreamingSGPClassifier(SGPClassifier):
         The likelihood with learned parameters.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+        Inducing inputs, in units of X; columns of categories as in X, with codes where these are no
+        numbers. None of them with ``inducing="fourier"``.
 
     frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
         With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
@@ -236,7 +238,8 @@ class StreamingSGPClassifier(SGPClassifier):
 
     categories_ : list of ndarray or None
         For each of these columns its values so far, in the order of their codes, which
-        ``inducing_points_`` have. None is a missing value, or a code that no value has.
+        ``inducing_points_`` have where these are no numbers. None is a missing value, or a code
+        that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.

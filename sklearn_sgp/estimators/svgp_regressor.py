@@ -163,7 +163,8 @@ class SVGPRegressor(SGPRegressor):
     offset_column : int or str, default=None
         Column of X, by index or name, that is added to the function as it is, such as the logarithm
         of an exposure; no input of the kernel. For likelihoods whose targets are not scaled: those
-        of counts, "gamma", "beta", and instances.
+        of counts, "gamma", "beta", and instances. Indices in
+        :class:`~sklearn_sgp.kernels.Columns` do not count it.
 
     include_noise : bool, default=True
         Whether standard deviations, covariances and draws are those of new observations. False is
@@ -221,7 +222,8 @@ class SVGPRegressor(SGPRegressor):
         Correlations of the outputs' functions under the prior. None without ``n_latent``.
 
     inducing_points_ : ndarray of shape (n_inducing, n_features)
-        Inducing inputs, in units of X. None of them with ``inducing="fourier"``.
+        Inducing inputs, in units of X; columns of categories as in X, with codes where these are no
+        numbers. None of them with ``inducing="fourier"``.
 
     frequencies_ : ndarray of shape (n_inducing // 2, n_features) or None
         With ``inducing="fourier"``: frequencies of the features, in cycles for each unit of X.
@@ -262,7 +264,8 @@ class SVGPRegressor(SGPRegressor):
 
     categories_ : list of ndarray or None
         For each of these columns its values so far, in the order of their codes, which
-        ``inducing_points_`` have. None is a missing value, or a code that no value has.
+        ``inducing_points_`` have where these are no numbers. None is a missing value, or a code
+        that no value has.
 
     jitter_ : float
         The value of ``jitter`` that was used.

@@ -136,16 +136,21 @@ def checked_weight(estimator, sample_weight, X):
 
 def warn_of_weights(estimator, total, n_rows):
     """Warn of weights of rows, so many and with this sum, that are no counts of rows."""
-    warn_of_small_weights(total, n_rows)
+    if not _has_known_noise(estimator):
+        warn_of_small_weights(total, n_rows)
     if learns_from_counts(estimator):
         warn_of_large_weights(total / n_rows, "a mean")
 
 
 def learns_from_counts(estimator):
     """Return whether what is learned, noise or classes, depends on how often a row counts."""
+    return estimator.optimizer is not None and not _has_known_noise(estimator)
+
+
+def _has_known_noise(estimator):
+    """Return whether the noise variance is given, so that weights may be precisions."""
     bounds = getattr(estimator, "noise_variance_bounds", None)
-    is_given = isinstance(bounds, str) and bounds == "fixed"
-    return estimator.optimizer is not None and not is_given
+    return isinstance(bounds, str) and bounds == "fixed"
 
 
 def _inputs_with(estimator, X, labels, offset, reset, given):

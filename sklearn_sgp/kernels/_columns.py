@@ -36,7 +36,8 @@ class Columns(Kernel):
         Indices of the columns that ``kernel`` sees, negative ones counted from the last, or a
         slice or a mask of them; or their names, where X is a dataframe. One number or name is one
         column. ``kernel_`` of a fitted estimator has a list of indices; inside of ``directions``,
-        which have no names, columns are as they were given.
+        which have no names, columns are as they were given. Indices do not count an estimator's
+        ``block_column`` and ``offset_column``, which no kernel sees.
 
     directions : array-like of shape (n_directions, n_columns), default=None
         Weights: ``kernel`` sees ``X[:, columns] @ directions.T``, a column for each row of weights.

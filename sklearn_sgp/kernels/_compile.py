@@ -77,7 +77,7 @@ def compile_without_noise(kernel, center):
     return compile_kernel(process, center), whites, _theta_bounds(process)
 
 
-@np.errstate(invalid="ignore")  # the repr of a kernel with a negative constant takes its root
+@np.errstate(divide="ignore", invalid="ignore")  # the repr of a kernel takes roots and logarithms
 def _check_kernel(kernel):
     """Refuse parameters that are not positive and finite, or from which nothing is learned."""
     values = kernel.get_params()
@@ -88,9 +88,13 @@ def _check_kernel(kernel):
         if values[parameter.name] is None:
             continue  # starting values that the kernel finds itself
         value = np.asarray(values[parameter.name], dtype=np.float64)
+        owner = values.get(parameter.name.rpartition("__")[0], kernel)
+        # one that is held, of a kernel of the user's own, means what that kernel says
+        is_own = parameter.fixed and type(owner) not in _BUILDERS
         # a fixed sigma_0 of 0 gives a linear kernel through the origin
         may_vanish = parameter.fixed and parameter.name.endswith("sigma_0")
-        is_valid = (value > 0) | (may_vanish & (value == 0)) | (parameter.value_type == "signed")
+        may_be_any = is_own or parameter.value_type == "signed"
+        is_valid = (value > 0) | (may_vanish & (value == 0)) | may_be_any
         if not (np.isfinite(value) & is_valid).all():
             raise ValueError(
                 f"The {parameter.name} of the 'kernel' parameter must be positive and finite. Got "
@@ -152,21 +156,7 @@ class _Builder:
                 "the observations; here it stands inside a product, a power or Columns. Write "
                 "`... + WhiteKernel(noise_level)` around the whole kernel instead."
             )
-        builders = {
-            Sum: self._pair,
-            Product: self._pair,
-            Exponentiation: self._power,
-            Columns: self._columns,
-            ConstantKernel: self._constant,
-            RBF: self._rbf,
-            Matern: self._matern,
-            RationalQuadratic: self._rational_quadratic,
-            ExpSineSquared: self._periodic,
-            DotProduct: self._dot_product,
-            Linear: self._lines,
-            Categorical: self._categorical,
-        }
-        return builders.get(type(kernel), self._opaque)(kernel, center)
+        return _BUILDERS.get(type(kernel), _Builder._opaque)(self, kernel, center)
 
     def _pair(self, kernel, center):
         left, right = self.build(kernel.k1, center), self.build(kernel.k2, center)
@@ -276,3 +266,19 @@ class _Builder:
                 f"(sklearn.gaussian_process.kernels). Got {kernel!r}."
             )
         return nodes.Opaque(kernel, self._appended(np.exp(kernel.theta), True))
+
+
+_BUILDERS = {
+    Sum: _Builder._pair,
+    Product: _Builder._pair,
+    Exponentiation: _Builder._power,
+    Columns: _Builder._columns,
+    ConstantKernel: _Builder._constant,
+    RBF: _Builder._rbf,
+    Matern: _Builder._matern,
+    RationalQuadratic: _Builder._rational_quadratic,
+    ExpSineSquared: _Builder._periodic,
+    DotProduct: _Builder._dot_product,
+    Linear: _Builder._lines,
+    Categorical: _Builder._categorical,
+}

@@ -249,13 +249,13 @@ def lines_of(kernel_set, spread, center, categorical, scarce=()):
     return [Columns(kernel, numbers) + intercepts for kernel in lines]
 
 
-def scarce_categories(columns, weight):
+def scarce_categories(columns, n_rows):
     """Return the columns whose categories have few rows each on average, a tuple.
 
-    ``weight`` is that of all rows.
+    ``n_rows`` is how many rows there are, or what they weigh together.
     """
     pairs = zip(columns.categorical, columns.categories, strict=True)
-    return tuple(c for c, values in pairs if weight < ROWS_FOR_FACTORS * len(values))
+    return tuple(c for c, values in pairs if n_rows < ROWS_FOR_FACTORS * len(values))
 
 
 def _intercepts(categorical, independent):

@@ -83,7 +83,7 @@ def alternate_noise(problem, likelihood, learn):
         two were learned, that which believes all targets.
     """
     candidates = NoiseChoice.of(likelihood).candidates
-    if says_little(problem.start, problem.rows):
+    if says_little(problem):
         candidates = candidates[:1]
     with _share(problem.trace, time_shares.FUNCTION_AND_NOISE):
         ascent = _CoordinateAscent(problem, candidates, learn)

@@ -49,15 +49,21 @@ def _frame_like(X, columns):
     return frame.astype(types)
 
 
+def coded_inducing_points(model):
+    """Return the inducing inputs of a model with codes of categories."""
+    Z, form = np.asarray(model.inducing_points_), getattr(model, "_format", None)
+    return Z if form is None else form.codes.encoded(Z)
+
+
 def inducing_points_in_inputs(estimator, X=None):
     """Return inducing inputs in the input space of ``estimator``, whose rows are as those of X.
 
-    The result is None if a step of a pipeline cannot be inverted, or gives categories.
+    Categories have codes. The result is None if a step of a pipeline cannot be inverted, or gives
+    categories.
     """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(estimator, Pipeline):
-        Z = estimator.inducing_points_
-        form = getattr(estimator, "_format", None)
+        Z, form = coded_inducing_points(estimator), getattr(estimator, "_format", None)
         for k in () if form is None else form.apart:  # columns that the kernel does not see
             Z = np.insert(Z, k, np.nan, axis=1)
         return Z

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernels import category_counts, length_scales, split_noise
 from ._common import checked_names, drawing_axes, fitted_model, pyplot
+from ._grid import coded_inducing_points
 
 # Rows at which categories are compared: products with kernels that are not stationary differ there.
 _MOST_REFERENCES = 16
@@ -244,7 +245,7 @@ def _of_categories(model):
     """Return the relevance of each column of categories, 0 for all others."""
     n_columns = _columns_of_kernel(model)
     relevances = np.zeros(_seen_count(model))
-    kernel, Z = split_noise(model.kernel_)[0], np.asarray(model.inducing_points_)
+    kernel, Z = split_noise(model.kernel_)[0], coded_inducing_points(model)
     for column, count in category_counts(kernel, n_columns).items():
         if len(Z):
             codes = Z[:, column]
@@ -280,7 +281,7 @@ def _numbered(names):
 
 def _spread(model):
     """Return the standard deviations of the inducing inputs, False where there are too few."""
-    Z = np.asarray(model.inducing_points_)
+    Z = coded_inducing_points(model)
     return _of_all(model, Z.std(axis=0)) if len(Z) > 1 else False
 
 

@@ -219,10 +219,11 @@ def test_greedy_stops_where_nothing_is_left(variance):
 
 
 def test_rows_that_are_inducing_inputs_are_not_new():
-    """A row is known only if it is an inducing input to the last bit."""
-    Z = np.array([[0.1, 0.2], [1.0, 2.0]])
+    """A row is known only if it is an inducing input to the last bit; -0.0 was another than 0.0."""
+    Z = np.array([[0.1, 0.2], [1.0, 2.0], [0.0, 1.0]])
     X = np.array([[1.0, 2.0], [0.1, 0.2 + 1e-18], [np.nextafter(0.1, 1.0), 0.2], [5.0, 5.0]])
     assert_array_equal(is_new(X, Z), [False, False, True, True])
+    assert not is_new(np.array([[-0.0, 1.0]]), Z).any()
     assert is_new(X, Z[:0]).all()
 
 

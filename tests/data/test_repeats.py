@@ -1,5 +1,7 @@
 """Rows with equal inputs bound the noise from below."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -76,3 +78,41 @@ def test_a_large_number_that_all_rows_have_hides_no_repeats(rng):
     assert len(np.unique(repeats.row_keys(X))) == 10
     rows = rows_of(X[rng.permutation(20)], rng.normal(size=20))
     assert least_noise_variance(rows) > 0.0
+
+
+def test_a_weight_of_two_is_two_equal_rows(rng):
+    """Merged duplicates were one row each, which changed the bound."""
+    X, y = np.repeat(rng.normal(size=(20, 2)), 2, axis=0), rng.normal(size=40)
+    weight = rng.integers(1, 4, size=40)
+    again = np.repeat(np.arange(40), weight)
+    rows = replace(rows_of(X, y), weight=weight.astype(np.float64))
+    expected = least_noise_variance(rows_of(X[again], y[again]))
+    assert_allclose(least_noise_variance(rows), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.3, 0.9])
+def test_rows_of_small_weights_are_seldom_above_their_noise(weight, rng):
+    """Weights below one lower the bound, and do not leave a large sum for few degrees."""
+    X, below = np.repeat(np.arange(100.0), 2)[:, None], 0
+    for _ in range(100):
+        rows = rows_of(X, rng.normal(size=200), 1.0)
+        below += least_noise_variance(rows.weighted(weight)) > 1.0
+    assert below <= 10
+
+
+def test_rows_of_next_to_no_weight_set_no_noise(rng):
+    """200 places twice with weight 1e-6 and noise 1 were a bound of 0.9 ** 2."""
+    X, y = rng.normal(size=(2000, 2)), rng.normal(size=2000)
+    X[1600:1800] = X[1800:]
+    weight = np.where(np.arange(2000) < 1600, 1.0, 1e-6)
+    assert least_noise_variance(replace(rows_of(X, y, 1.0), weight=weight)) < 1e-4
+    assert least_noise_variance(rows_of(X, y, 1.0)) > 0.5
+
+
+def test_outputs_have_their_own_precisions(rng):
+    """A row of half the precision deviates as if its target were nearer to the mean."""
+    X, y = np.repeat(rng.normal(size=(20, 2)), 2, axis=0), rng.normal(size=(40, 2))
+    factor = np.array([0.25, 4.0])
+    rows = rows_of(X, y).with_precision(np.tile(factor, (40, 1)))
+    expected = least_noise_variance(rows_of(X, y * np.sqrt(factor)))
+    assert_allclose(least_noise_variance(rows), expected, rtol=1e-12)

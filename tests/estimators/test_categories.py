@@ -342,18 +342,84 @@ def test_categories_that_say_nothing_cost_nothing():
     assert_allclose(other.noise_variance_, one.noise_variance_, rtol=0.2)
 
 
-def test_given_inducing_inputs_have_categories_or_their_codes():
+def test_given_inducing_inputs_have_categories():
     """With ``inducing=X`` values were taken for codes, and rows of the first had no input."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), rng.integers(1, 4, 40)]).astype(float)
     y = np.sin(X[:, 0]) + X[:, 1]
     options = {"categorical_features": [1], "optimizer": None, "random_state": 0}
-    by_values = SVGPRegressor(inducing=X, **options).fit(X, y)
-    by_codes = SVGPRegressor(inducing=X - [0.0, 1.0], **options).fit(X, y)
-    assert_array_equal(np.unique(by_values.inducing_points_[:, 1]), [0.0, 1.0, 2.0])
-    assert_array_equal(by_values.predict(X), by_codes.predict(X))
+    whole = SVGPRegressor(inducing=X, **options).fit(X, y)
+    assert_array_equal(whole.inducing_points_, X)
     some = X[X[:, 1] < 3.0]  # values that would be codes as well
     found = SVGPRegressor(inducing=some, **options).fit(X, y).inducing_points_
-    assert_array_equal(found[:, 1], some[:, 1] - 1.0)
-    with pytest.raises(ValueError, match=r"must have categories of X in column 1.*Got \[11\.0"):
-        SVGPRegressor(inducing=X + [0.0, 10.0], **options).fit(X, y)
+    assert_array_equal(found, some)
+    for shift in (10.0, -1.0):  # the latter are codes: 1.0 would be one of two categories
+        with pytest.raises(ValueError, match=r"must have categories of X in column 1.*Got \["):
+            SVGPRegressor(inducing=X + [0.0, shift], **options).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor, StreamingSGPRegressor])
+def test_inducing_inputs_come_back_as_the_same_categories(kind):
+    """Codes 0 to 2 of the categories 1 to 3 were 1 and 2 where only the first two came back."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), rng.integers(1, 4, 60)]).astype(float)
+    X[:12, 1] = np.nan
+    y = np.sin(X[:, 0]) + np.nan_to_num(X[:, 1])
+    options = {"categorical_features": [1], "optimizer": None, "random_state": 0}
+    options |= {"model": "fitc"} if kind is AnytimeSGPRegressor else {}
+    first = kind(n_inducing=25, **options).fit(X, y)
+    Z = first.inducing_points_
+    assert set(Z[~np.isnan(Z[:, 1]), 1]) == {1.0, 2.0, 3.0} and np.isnan(Z[:, 1]).any()
+    for places in (Z, Z[Z[:, 1] < 3.0]):
+        again = kind(inducing=places, **options).fit(X, y)
+        assert_array_equal(again.inducing_points_, places)
+        own = again._fitted.parameters.Z[:, 1]
+        assert_array_equal(own, np.where(np.isnan(places[:, 1]), 3.0, places[:, 1] - 1.0))
+    assert np.isfinite(first.predict(Z)).all()
+
+
+def test_inducing_inputs_of_words_are_codes():
+    """Numbers that are no values are codes, and NaN is a missing value."""
+    rng = np.random.default_rng(0)
+    x, words = rng.normal(size=40), np.array(["a", "b", None], dtype=object)[np.arange(40) % 3]
+    X = np.array([x, words], dtype=object).T
+    y = np.sin(x) + (words == "a")
+    options = {"categorical_features": [1], "optimizer": None, "random_state": 0}
+    Z = SVGPRegressor(n_inducing=20, **options).fit(X, y).inducing_points_
+    assert set(Z[:, 1]) == {0.0, 1.0, 2.0}
+    some = Z[Z[:, 1] > 0.0]
+    found = SVGPRegressor(inducing=some, **options).fit(X, y).inducing_points_
+    assert_array_equal(found, some)
+    with pytest.raises(ValueError, match=r"must have codes .* in column 1, \['a', 'b', None\]"):
+        SVGPRegressor(inducing=Z + [0.0, 1.0], **options).fit(X, y)
+
+
+@pytest.mark.parametrize("missing", ["auto", "error"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_missing_categories_of_given_inducing_inputs(missing, gaps):
+    """NaN became the mean of the codes, another category, or was refused."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(40, 2)), rng.integers(1, 4, 40)])
+    X[::5, 2] = np.nan
+    if gaps and missing == "auto":
+        X[::7, 0] = np.nan
+    y = np.nan_to_num(X[:, 2])
+    options = {"categorical_features": [2], "optimizer": None, "missing": missing}
+    model = SVGPRegressor(inducing=X, **options).fit(X, y)
+    codes = np.where(np.isnan(X[:, 2]), 3.0, X[:, 2] - 1.0)
+    assert_array_equal(model._fitted.parameters.Z[:, 2], codes)
+    assert_array_equal(model.inducing_points_[:, 2], X[:, 2])
+    Z = np.where(np.arange(3) == 1, np.nan, X)
+    if not (gaps and missing == "auto"):
+        with pytest.raises(ValueError, match=r"'inducing' parameter .* Got NaN in columns \[1\]"):
+            SVGPRegressor(inducing=Z, **options).fit(X, y)
+
+
+def test_numbers_between_categories_stay_codes():
+    """A kernel of the user's sees categories as numbers, and means of them are no categories."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=80), 10.0 * rng.integers(1, 4, 80)])
+    model = SVGPRegressor(RBF([1.0, 1.0]), categorical_features=[1], n_inducing=2, optimizer=None)
+    Z = model.fit(X, X[:, 1]).inducing_points_
+    assert 0.0 < Z[:, 1].max() < 10.0
+    assert_array_equal(Z, model._fitted.parameters.Z)

@@ -194,9 +194,9 @@ def test_warm_starts_forget_categories_of_later_batches(estimator):
     X, y = table(300)
     later, more = table(120, seed=1, n_categories=6)
     model = estimator(**CODED).fit(X, y).partial_fit(later, more)
-    assert model.inducing_points_[:, 1].max() > 3.0
+    assert model.inducing_points_[:, 1].max() > X[:, 1].max()
     model.set_params(warm_start=True).fit(X[::-1], y[::-1])
-    assert model.inducing_points_[:, 1].max() == 3.0
+    assert model.inducing_points_[:, 1].max() == X[:, 1].max()
     new, _ = table(20, seed=2, n_categories=9)
     whole = model.predict_std(new)
     assert_allclose([model.predict_std(row[None])[0] for row in new], whole, rtol=1e-9)

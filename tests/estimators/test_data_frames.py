@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
@@ -160,3 +161,18 @@ def test_drawn_functions_know_the_columns(rng):
     assert functions(X).shape[0] == 60
     with pytest.raises(ValueError, match="in their order"):
         functions(X[["b", "a"]])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_given_inducing_inputs_have_the_columns_of_X(library):
+    """Columns in another order were taken by their places."""
+    library, rng = pytest.importorskip(library), np.random.default_rng(0)
+    X = library.DataFrame({"a": rng.normal(size=30), "b": 100.0 + rng.normal(size=30)})
+    y, model = np.asarray(X["a"]), SVGPRegressor(optimizer=None)
+    model.set_params(inducing=X[["a", "b"]]).fit(X, y)
+    assert_array_equal(model.inducing_points_, np.asarray(X))
+    for names, renamed in ((["b", "a"], ["b", "a"]), (["a", "b"], ["a", "c"])):
+        Z = library.DataFrame(dict(zip(renamed, (X[name] for name in names), strict=True)))
+        with pytest.raises(ValueError, match=r"'inducing'.*in their order, \['a', 'b'\]\. Got \["):
+            model.set_params(inducing=Z).fit(X, y)
+    model.fit(np.asarray(X), y)

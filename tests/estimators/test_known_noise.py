@@ -35,3 +35,19 @@ def test_it_is_the_exact_model_with_these_variances(kind, rng):
     constant = 0.5 * ((weight - 1.0) * np.log(2.0 * np.pi) + np.log(weight)).sum()
     evidence = exact.log_marginal_likelihood_value_
     assert_allclose(model.objective_ + constant, evidence, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error:sample_weight")
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+@pytest.mark.parametrize("kind", [SVGPRegressor, AnytimeSGPRegressor])
+def test_another_unit_of_y_learns_the_same(kind, unit):
+    """Precisions that sum to 5.6 were as few rows, of which nothing is learned; and others not."""
+    rng = np.random.default_rng(0)
+    X, se = rng.uniform(-2.0, 2.0, (50, 3)), 3.0
+    y = 30.0 * np.sin(X[:, 0]) + se * rng.standard_normal(50)
+    known = {"noise_variance": 1.0, "noise_variance_bounds": "fixed", "normalize_y": False}
+    first, other = (
+        kind(random_state=0, **known).fit(X, u * y, sample_weight=np.full(50, (u * se) ** -2.0))
+        for u in (1.0, unit)
+    )
+    assert_allclose(other.predict(X) / unit, first.predict(X), atol=1e-3 * np.ptp(y))

@@ -26,7 +26,7 @@ from sklearn_sgp import (
     SVGPRegressor,
 )
 from sklearn_sgp.data.missing import MAY_MISS
-from sklearn_sgp.kernels import Columns
+from sklearn_sgp.kernels import Categorical, Columns
 from sklearn_sgp.likelihoods.noise import NoiseAmidGaps
 from sklearn_sgp.plotting import RelevanceDisplay
 
@@ -450,3 +450,24 @@ def test_bounds_of_the_noise_may_be_an_array(make):
     for table in (X, WHOLE):
         model = make(n_inducing=5, max_iter=2, noise_variance_bounds=np.array([1e-4, 10.0]))
         assert np.isfinite(model.fit(table, Y).predict(table)).all()
+
+
+@pytest.mark.parametrize("kind", [SVGPRegressor, StreamingSGPRegressor])
+def test_codes_that_are_missing_are_refused_before_they_are_filled(kind):
+    """A mean of codes was filled in, which happened to be a code or was refused as a number."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 3, 60)])
+    y, lacking = table[:, 0] + table[:, 2], table.copy()
+    lacking[::7, 2] = np.nan
+    kernel = Columns(RBF(), [0, 1]) + Columns(Categorical(), [2])
+    model = kind(kernel, optimizer=None)
+    told = r"column 2 of X must be codes .* Got NaN: name the column in categorical_features"
+    with pytest.raises(ValueError, match=told):
+        model.fit(lacking, y)
+    table[::5, 0] = np.nan
+    model.fit(table, y)
+    for call in (model.predict, lambda X: model.partial_fit(X, y)):
+        with pytest.raises(ValueError, match=told):
+            call(lacking)
+    model.set_params(categorical_features=[2]).fit(lacking, y)
+    assert np.isfinite(model.predict(lacking)).all()

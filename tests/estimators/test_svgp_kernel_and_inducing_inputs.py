@@ -5,8 +5,18 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    Hyperparameter,
+    Kernel,
+    NormalizedKernelMixin,
+    StationaryKernelMixin,
+    WhiteKernel,
+)
 from svgp_regressors import assert_same_model, fixed
 
 from sklearn_sgp import SVGPRegressor
@@ -19,6 +29,23 @@ ATTRIBUTES = (
 
 class OwnKernel(RBF):
     """A kernel of the user's own, which happens to be RBF."""
+
+
+class Waves(StationaryKernelMixin, NormalizedKernelMixin, Kernel):
+    """A kernel of the user's own with a parameter of either sign."""
+
+    def __init__(self, phase=1.0, phase_bounds="fixed"):
+        self.phase, self.phase_bounds = phase, phase_bounds
+
+    @property
+    def hyperparameter_phase(self):
+        """The parameter."""
+        return Hyperparameter("phase", "numeric", self.phase_bounds)
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        distances = cdist(X, X if Y is None else Y, "sqeuclidean")
+        K = np.exp(-0.5 * np.exp(self.phase) * distances)
+        return (K, np.empty((*K.shape, 0))) if eval_gradient else K
 
 
 def test_attributes(toy):
@@ -127,3 +154,20 @@ def test_unknown_kernels_work_and_say_so_once(wave):
     known = SVGPRegressor(2.0 * RBF(1.0), optimize_inducing=False, inducing="greedy")
     known.set_params(**{"n_inducing": 15, "random_state": 0, "max_iter": 15}).fit(X, y)
     assert_same_model(known, model, X, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("held", [0.0, -1.0])
+def test_held_parameters_of_own_kernels_may_have_any_sign(toy, held):
+    """Fixed hyperparameters of 0 or less were refused, which scikit-learn takes."""
+    X, y = toy
+    kernel = ConstantKernel(2.0) * Waves(held)
+    model = SVGPRegressor(kernel, n_inducing=len(X), noise_variance=0.1, optimizer=None)
+    exact = GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None, normalize_y=True)
+    assert_allclose(model.fit(X, y).predict(X), exact.fit(X, y).predict(X), rtol=0.01, atol=0.01)
+    model.set_params(optimizer="auto", max_iter=3).fit(X, y)
+    assert model.kernel_.k2.phase == held
+    with pytest.raises(ValueError, match="k2__phase of the 'kernel' parameter must be positive"):
+        model.set_params(kernel=ConstantKernel() * Waves(held, (1e-3, 1.0))).fit(X, y)
+    with pytest.raises(ValueError, match=r"k2__length_scale of .* must be positive"):
+        model.set_params(kernel=Waves(held) + RBF(held, "fixed")).fit(X, y)

@@ -122,7 +122,7 @@ def test_in_gaussian_process_regressor():
         ([[0.0], [-2.0]], "Got -2, which is negative"),
         ([[0.0], [10_000.0]], "Got 10000, which is more than there may be"),
         ([[0.0, 1.0]], r"must see one column.*\(1, 2\)"),
-        ([[np.nan]], "Got nan"),
+        ([[np.nan]], "Got NaN: name the column in categorical_features"),
     ],
 )
 def test_what_is_no_code_is_refused(codes, message):

@@ -76,6 +76,11 @@ class ColumnCodes:
         """True if the first values were codes already: the numbers 0, 1, 2, ... without gaps."""
         return self.kind == "numbers" and self.first_keys == tuple(range(self.n_first))
 
+    @property
+    def numbers_of_codes(self):
+        """From codes to values, None for a missing one; nothing where values are no numbers."""
+        return {code: key for key, code in self.codes.items()} if are_numbers(self.codes) else {}
+
     def extended(self, values):
         """Add codes for values that are new; return itself where none is."""
         keys = [self._key(value) for value in _distinct_values(values, self.label)]
@@ -143,6 +148,11 @@ class ColumnCodes:
         first_free = max(first_free, max(itself.values(), default=-1) + 1)
         others = (key for key in new if key not in itself)
         return {**itself, **{key: first_free + k for k, key in enumerate(others)}}
+
+
+def are_numbers(keys):
+    """Return whether all values but missing ones, None, are floating point numbers."""
+    return all(key is None or (isinstance(key, Real) and float(key) == key) for key in keys)
 
 
 def in_parts(column):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..readable import column_label
 from .coded_rows import CodedRows
-from .codes import ColumnCodes, in_parts
+from .codes import ColumnCodes, are_numbers, in_parts
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,38 @@ class InputColumns:
         mask = np.zeros(n_features, dtype=bool)
         mask[list(self.categorical)] = True
         return mask
+
+    def with_codes(self, Z):
+        """Return given inducing inputs (m, d) with codes of categories, in the place of values.
+
+        Columns of other values than numbers have codes, as `inducing_points_` has. Those of later
+        rows, which the first ones lack, are theirs where all values are codes.
+
+        Raises
+        ------
+        ValueError
+            If a category is not one of the first rows.
+        """
+        Z = Z.copy()
+        for column, keys in zip(self.categorical, self.categories, strict=True):
+            codes = {key: code for code, key in enumerate(keys)}
+            values = _keys_of(Z[:, column])
+            if set(values) <= set(codes):
+                Z[:, column] = [codes[value] for value in values]
+                continue
+            are_own, have_values = keys == tuple(range(len(keys))), are_numbers(keys)
+            if not (are_own or (not have_values and set(values) <= set(range(len(keys))))):
+                what = "categories" if have_values else "codes 0, 1, ... of categories"
+                raise ValueError(
+                    f"inducing must have {what} of X in column {column}, {list(keys)}, as "
+                    f"inducing_points_ has them. Got {np.unique(Z[:, column])[:8].tolist()}."
+                )
+        return Z
+
+
+def _keys_of(values):
+    """Return a list of numbers, None for NaN."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 PLAIN_COLUMNS = InputColumns()
@@ -92,6 +124,26 @@ class CategoryCodes:
     def values(self):
         """For each column the values so far in the order of their codes; see `ColumnCodes`."""
         return [encoder.values for encoder in self.encoders]
+
+    def decoded(self, Z):
+        """Return an array of inputs (m, d) with values where these are numbers, NaN if missing.
+
+        A column stays as it is where something in it is no code, as of a kernel that sees numbers.
+        """
+        return self._mapped(Z, lambda numbers: numbers)
+
+    def encoded(self, Z):
+        """Return what `decoded` had: inputs with codes."""
+        return self._mapped(Z, lambda numbers: {value: code for code, value in numbers.items()})
+
+    def _mapped(self, Z, table_of):
+        Z = Z.copy()
+        for column, encoder in zip(self.columns, self.encoders, strict=True):
+            table = table_of(encoder.numbers_of_codes)
+            keys = _keys_of(Z[:, column])
+            if set(keys) <= set(table):
+                Z[:, column] = [table[key] for key in keys]
+        return Z
 
     def extended(self, X, sample_weight=None):
         """Add codes for the values that a later batch adds, in rows of positive weight."""

@@ -77,7 +77,8 @@ def check_seen_codes(expression, X, columns):
     The columns that it has as categories were encoded, and may have codes beyond the largest count.
     """
     for column in expression.held_columns:
-        if column not in columns.categorical:
+        # what says where values are missing is behind inputs, once they are filled
+        if column not in columns.categorical and column < X.shape[1]:
             check_codes(X[:, column], _label(column, columns.names))
 
 

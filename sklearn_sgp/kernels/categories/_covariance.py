@@ -54,6 +54,11 @@ def check_codes(values, name):
     if not len(values):
         return
     least, largest = values.min(), values.max()
+    if np.isnan(least):
+        raise ValueError(
+            f"Categories in {name} of X must be codes 0, 1, 2, ... in every row. Got NaN: name the "
+            "column in categorical_features, where missing values are one category."
+        )
     whole = np.rint(values) == values
     got = None
     if not whole.all():
