@@ -201,14 +201,14 @@ def left_out(self, X, y, sample_weight):
     _check_counted_once(self)
     given, _ = self._training_rows(X, y, sample_weight)
     model, fitted, name = self._model(), self._fitted, type(self).__name__
-    seen = self._places, self.n_samples_seen_
-    found = model.left_out(*left_out_rows(name, fitted, given, *seen))
+    n_seen = self.n_samples_seen_
+    found = model.left_out(*left_out_rows(name, fitted, given, self._places, n_seen))
     if fitted.told_mean.is_own:
         return found
     reference = fitted.told_mean.reference
     if given is not None:
         given = with_targets(given, fitted.targets, reference.targets)
-    rows, places = left_out_rows(name, reference, given, *seen)
+    rows, places = left_out_rows(name, reference, given, self._reference_places, n_seen)
     mean, _ = reference.predictor.left_out(rows, places, self.n_jobs)
     parts = fitted.told_mean.parts(rows, self.n_jobs, mean)
     return combined(fitted.targets, found[0], parts), found[1]
