@@ -128,6 +128,24 @@ def places_as_held(state, places):
     return state.blocks.held_at(places)
 
 
+def left_out_moments(fitted, rows, places, n_jobs):
+    """Return the moments at training rows, each given all others; see `Predictor.left_out`.
+
+    Rows that a fit does not rest on (`Fitted.times`) have nothing that could be left out.
+    """
+    if fitted.times is None:
+        return fitted.predictor.left_out(rows, places, n_jobs)
+    times = fitted.times if places is None else fitted.times[places]
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
+    variance = np.array(np.broadcast_to(variance, mean.shape))
+    seen = np.flatnonzero(times)
+    if len(seen):
+        own = rows.select(seen).weighted(times.max())
+        at = seen if places is None else places[seen]
+        mean[seen], variance[seen] = fitted.predictor.left_out(own, at, n_jobs)
+    return mean, variance
+
+
 def left_out_classes(problem, fitted, labels):
     """Predict some of the training rows, each from all others, by the model itself.
 

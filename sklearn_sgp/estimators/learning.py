@@ -94,7 +94,8 @@ def _begun(problem):
 
 def store_fit(estimator, fit):
     """Store what the steps of a recipe learned."""
-    fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
+    fitted = replace(fit.fitted, targets=fit.targets, times=None)
+    weight = fit.problem.rows.total_weight
     store(estimator, fitted, weight, fit.trace)
     estimator.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
     estimator._given = fingerprints(estimator)
