@@ -496,8 +496,9 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
-        clock, given = Clock(self.max_time), (X, y)
-        inputs, y, weight, n_missing = present_rows(self, X, y, sample_weight, reset=True)
+        clock = Clock(self.max_time)
+        batch = present_rows(self, X, y, sample_weight, reset=True)
+        inputs, y, weight, n_missing, given = batch
         observed_columns(y)  # those of weight zero are refused, too, before rows are left out
         if is_batch:
             streaming.take_batch(self, inputs, y, weight, clock)
@@ -514,7 +515,7 @@ class StreamingSGPRegressor(SGPRegressor):
         if batch is None:
             streaming.count_missing(self, len(y))
             return
-        inputs, y, weight, n_missing = batch
+        inputs, y, weight, n_missing, _ = batch
         streaming.take_batch(self, inputs, y, weight, clock)
         streaming.count_missing(self, n_missing)
 
