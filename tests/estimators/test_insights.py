@@ -432,6 +432,20 @@ def test_equal_columns_are_equally_important():
     assert_allclose(blocks.feature_importances_.sum(), 1.0)
 
 
+@pytest.mark.parametrize("n_inducing", [0, 1])
+def test_importances_of_labelled_blocks_without_inducing_inputs(n_inducing):
+    """They were all zero: rows that are kept were predicted as if they were in no block."""
+    U = rng.uniform(-1.0, 1.0, (90, 2))
+    table = np.column_stack([U[:, 0], np.arange(90) // 30, U[:, 1]])
+    model = AnytimeSGPRegressor(
+        RBF([1.0, 1.0]), model="lma", block_column=1, n_inducing=n_inducing, **HELD
+    )
+    share = model.fit(table, np.sin(2.0 * U[:, 0]) + 0.1 * U[:, 1]).feature_importances_
+    assert_allclose(share.sum(), 1.0)
+    assert share[0] > 0.8
+    assert share[1] == 0.0
+
+
 def test_clients_find_their_columns():
     """What rests on the attribute of scikit-learn's process finds inputs with the right columns."""
     model = SVGPRegressor(n_inducing=5, max_iter=2, random_state=0)
