@@ -22,6 +22,7 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.kernels import Categorical, Columns
 
 N, NOISE = 60, 0.05
@@ -491,3 +492,22 @@ def test_means_do_not_depend_on_it():
     assert_allclose(mean, model.predict(TEST), rtol=1e-9)
     assert (std < model.predict_std(TEST)).all()
     assert_allclose(model.predict(TEST, return_cov=True, include_noise=False)[0], mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pitc", "pic"])
+def test_left_out_rows_of_a_part_are_refused(name):
+    """Messages sent in a circle: some were equal, pass X= and y=; then X and y were too many."""
+    blocks = {"model": name, "block_size": 10, "n_inducing": 9, "max_steps": 2}
+    model = AnytimeSGPRegressor(SMOOTH, **blocks, **HELD).fit(X, Y)
+    for rows in ((), (X, Y)):
+        with pytest.raises(ValueError, match=r"rests on all its rows.*more steps \(max_steps\)"):
+            model.leave_one_out(*rows)
+    model.set_params(max_steps=None).fit(X, Y).leave_one_out()
+
+
+def test_left_out_rows_of_independent_rows_cut_off_are_refused(monkeypatch):
+    """All rows were asked for, of which q(u) rests on some."""
+    monkeypatch.setattr(schedule, "_affordable", lambda problem, *_: np.arange(0, N, 2))
+    model = SVGPRegressor(SMOOTH, n_inducing=9, **HELD).fit(X, Y)
+    with pytest.raises(ValueError, match=f"Got q.u. of {N // 2}, as learning ended"):
+        model.leave_one_out(X, Y)
