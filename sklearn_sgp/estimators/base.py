@@ -71,6 +71,7 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
     # None if they are the same.
     _places = _reference_places = None
     _fixed_after_fit = FIXED_AFTER_FIT
+    _takes_inducing_later = False  # whether inducing inputs may be given to a later batch
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

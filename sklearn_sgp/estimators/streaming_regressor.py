@@ -418,7 +418,7 @@ class StreamingSGPRegressor(SGPRegressor):
         | STREAM_CONSTRAINTS
         | {"alpha_divergence": [Interval(Real, 0, 1, closed="both")], "n_latent": N_LATENT}
     )
-    _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _takes_inducing_later = True  # then they stay where the stream has them
     _mixes_by_sites, _mixable = False, "Gaussian noise"  # what `n_latent` may be given with
 
     def __init__(
