@@ -9,6 +9,7 @@ from ..data.checks import check_array, check_size
 from ..data.columns_apart import as_labels, check_labels
 from ..data.label_checks import check_classes_of
 from ..data.missing import NO_MISSING
+from ..data.resolution import TOLD_ROWS
 from ..data.rows import drop_zero_weight, make_rows
 from ..data.running_moments import joined_moments
 from ..data.scaling import unit_of, usable_scale
@@ -38,8 +39,9 @@ def checked_part(X, y, weight, labels, n_features, check_y, allows_missing):
     Parameters
     ----------
     X, y, weight, labels : array-like, dataframe or None
-    check_y : callable
-        ``check_y(y)`` returns targets or labels as an array, or raises a ValueError.
+    check_y : NumbersCheck or LabelsCheck
+        ``check_y(y)`` returns targets or labels as an array, or raises a ValueError, as
+        ``check_y.of_rows(y)`` does for those of rows of positive weight.
     allows_missing : bool
         Whether numbers of X may be NaN.
     """
@@ -63,7 +65,10 @@ def checked_part(X, y, weight, labels, n_features, check_y, allows_missing):
     known = X[~np.isnan(X)] if len(X) and np.isnan(X.max()) else X
     if known.size:
         check_size("X", known)
-    return RawPart(*drop_zero_weight(X, y, weight, labels))
+    part = RawPart(*drop_zero_weight(X, y, weight, labels))
+    if len(part):
+        check_y.of_rows(part.y)
+    return part
 
 
 def _checked_weight(weight):
@@ -79,24 +84,35 @@ def _checked_weight(weight):
 
 
 class NumbersCheck(NamedTuple):
-    """Checks targets of a regression: finite numbers of a kind that the likelihood knows."""
+    """Checks targets of a regression: finite numbers, of a kind that the likelihood knows."""
 
     likelihood: object
 
     def __call__(self, y):
+        """Return checked numbers."""
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
-        self.likelihood.check_targets(target_columns(y))
+        target_columns(y)
         return y
 
+    def of_rows(self, y):
+        """Refuse targets of rows that count."""
+        self.likelihood.check_targets(target_columns(y))
 
-def label_part(y):
-    """Return checked labels of a classification."""
-    y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    if y.ndim != 1:
-        raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
-    check_classes_of(y)
-    return y
+
+class LabelsCheck(NamedTuple):
+    """Checks labels of a classification."""
+
+    def __call__(self, y):
+        """Return checked labels."""
+        y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if y.ndim != 1:
+            raise ValueError(f"y must have one label for each row. Got shape {y.shape}.")
+        check_classes_of(y)
+        return y
+
+    def of_rows(self, y):
+        """Refuse nothing: a label is a label."""
 
 
 class Moments(NamedTuple):
@@ -123,6 +139,8 @@ class Moments(NamedTuple):
     largest: np.ndarray
     ndim: int
     unit: np.ndarray
+
+    n_targets = TOLD_ROWS  # to look at besides, of all parts
 
     @classmethod
     def of(cls, part):
@@ -156,6 +174,8 @@ class LabelCounts(NamedTuple):
     weight: float
     labels: np.ndarray
     weights: np.ndarray
+
+    n_targets = 0
 
     @classmethod
     def of(cls, part):

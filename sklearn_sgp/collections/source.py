@@ -4,6 +4,7 @@ from functools import reduce
 
 import numpy as np
 
+from .._sampling import fixed_index
 from ..data.missing import NO_MISSING, SAMPLE_ROWS, Sketch
 from .compute import computed, each
 from .parts import Loaded
@@ -31,16 +32,18 @@ class Source:
         self.is_weighted = partitions.parts[0][2] is not None
         parts = sealed(partitions)
         size = -(-SAMPLE_ROWS // len(parts))
-        told = computed(each(_summarised, parts, self._load, summary, size))
+        n_targets = -(-summary.n_targets // len(parts))
+        told = computed(each(_summarised, parts, self._load, summary, size, n_targets))
         filled = [k for k, (own, *_) in enumerate(told) if own is not None]
         if not filled:
             raise ValueError("X must have a row of positive weight. Got a collection without one.")
-        sums, labels, sketches = zip(*(told[k] for k in filled), strict=True)
+        sums, labels, sketches, targets = zip(*(told[k] for k in filled), strict=True)
         self.missing = missing.learned_from(sketches)
         self._load = self._load._replace(missing=self.missing)
         self.labels = None if labels[0] is None else tuple(zip(*labels, strict=True))
         self.parts, self.sizes = [parts[k] for k in filled], [own.count for own in sums]
         self.summary = reduce(lambda a, b: a.joined(b), sums)
+        self.some_targets = np.concatenate(targets)
 
     def __len__(self):
         return sum(self.sizes)
@@ -75,7 +78,8 @@ def _first_row(*arguments):
 
 
 def _summarised(*arguments):
-    *values, load, summary, size = arguments
+    *values, load, summary, size, n_targets = arguments
     part = load.checked(*values)
     labels = None if part.labels is None else np.unique(part.labels, return_counts=True)
-    return summary.of(part), labels, Sketch.of(part.X, part.weight, size)
+    targets = part.y[fixed_index(len(part), n_targets)]
+    return summary.of(part), labels, Sketch.of(part.X, part.weight, size), targets

@@ -17,7 +17,14 @@ from .categories import CategoryCodes, InputColumns
 from .checks import LARGEST, ORDINARY, check_feature_names, check_variance, refuse_iterator
 from .columns_apart import as_labels, as_offset, check_labels, without_column
 from .missing import NO_MISSING
-from .readable import column_label, explain, explain_tables, refuse_dates, refuse_sizes
+from .readable import (
+    column_label,
+    explain,
+    explain_tables,
+    refuse_dates,
+    refuse_repeated_names,
+    refuse_sizes,
+)
 
 # Libraries of arrays on disk, which are read in pieces.
 _STORES = ("h5py", "zarr")
@@ -140,6 +147,8 @@ class InputFormat:
         """
         if issparse(X) or (self.apart and np.ndim(X) != 2):
             validate(X)
+        if self.apart:
+            refuse_repeated_names(X)
         has_names = self.names is not None and hasattr(X, "columns")
         if self.apart or (self.codes.are_found and has_names):
             check_names(X)  # an error of names is first

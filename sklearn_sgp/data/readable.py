@@ -114,6 +114,17 @@ def _explain_strings(X, error, apart):
         ) from error
 
 
+def refuse_repeated_names(X):
+    """Raise the error of a table in which columns have the same name, if it is one."""
+    names = list(getattr(X, "columns", ()))
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"Columns of X must have names of their own. Got {twice} more than once: rename them, "
+            "drop what is there twice, or pass an array."
+        )
+
+
 def explain_tables(X, error):
     """Say of a table without columns, with names that are not its own, or of records, what to do.
 
@@ -122,12 +133,8 @@ def explain_tables(X, error):
     names = list(X.columns) if hasattr(X, "columns") else None
     if names == []:
         raise ValueError("X must have at least one column. Got a table without any.") from error
-    twice = sorted({str(name) for name in names or () if names.count(name) > 1})
-    if twice and "unique" in str(error):
-        raise ValueError(
-            f"Columns of X must have names of their own. Got {twice} more than once: rename them, "
-            "drop what is there twice, or pass an array."
-        ) from error
+    if "unique" in str(error):
+        refuse_repeated_names(X)
     is_of_rows = isinstance(X, list) and bool(X) and isinstance(X[0], dict)
     is_of_rows = is_of_rows or isinstance(X, dict)
     if is_of_rows or getattr(getattr(X, "dtype", None), "names", None):

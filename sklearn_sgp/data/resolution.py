@@ -9,7 +9,7 @@ import numpy as np
 from .._sampling import fixed_index
 
 # Rows that are looked at, and the least share of them that repeat another's target.
-_TOLD_ROWS, _LEAST_TIES = 1 << 17, 0.05
+TOLD_ROWS, _LEAST_TIES = 1 << 17, 0.05
 # Shares of the targets, and of their distinct values, that must be multiples of a step about one of
 # the most frequent values: 5 % of 20,640 house prices are at a cap of 500,001, others in hundreds.
 # Of values that were not rounded a few in a hundred are.
@@ -32,7 +32,7 @@ def resolutions(y):
 
 def _resolution(y):
     """Return the largest step that almost all targets are multiples of, about a frequent one."""
-    values, counts = np.unique(y[fixed_index(len(y), _TOLD_ROWS)], return_counts=True)
+    values, counts = np.unique(y[fixed_index(len(y), TOLD_ROWS)], return_counts=True)
     n_rows = counts.sum()
     if len(values) < 2 or len(values) > (1.0 - _LEAST_TIES) * n_rows:
         return 0.0

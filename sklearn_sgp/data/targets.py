@@ -247,7 +247,7 @@ class Targets(Encoding):
 
     def widths(self, rows):
         """Return the widths of the intervals that targets were rounded from, (n, t), or 0."""
-        if not np.any(self.resolution):
+        if rows.live_elsewhere or not np.any(self.resolution):  # noise by rows is of rows here
             return 0.0
         y, half = self.in_units(rows.targets), 0.5 * np.broadcast_to(self.resolution, rows.y.shape)
         return self.scaled(y + half) - self.scaled(np.maximum(y - half, self.lowest))

@@ -386,6 +386,9 @@ class Fitted:
     cut_by : str or None
         What ended learning while the objective rose: "max_iter", "max_time", "max_steps" or
         `optimize.lbfgs.SINGULAR`.
+    times : ndarray of shape (n,) or None
+        How often each row counts, 0 or a number that all others share, where it rests on some rows
+        and predictions on it alone. Only amid a fit.
     """
 
     start: Start
@@ -405,6 +408,7 @@ class Fitted:
     told_mean: object = OWN_MEAN
     unlike_rows: UnlikeRows = NONE_UNLIKE
     cut_by: str | None = None
+    times: np.ndarray | None = None
 
     @property
     def merit(self):

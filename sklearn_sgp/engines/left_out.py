@@ -36,6 +36,7 @@ def left_out_rows(name, fitted, given, places, n_seen):
             f"{type(fitted.likelihood).__name__}: predict rows that were left out of fit."
         )
     _check_factors(fitted)
+    _check_whole(fitted, n_seen)
     if not fitted.start.likelihood.conjugate:
         _check_sites(fitted, given, n_seen)
     if given is None:
@@ -72,6 +73,18 @@ def _check_factors(fitted):
         raise ValueError(
             "leave_one_out needs the blocks of the rows, which stayed on the workers of a dask "
             "collection. Fit on arrays, or predict rows that were left out of fit."
+        )
+
+
+def _check_whole(fitted, n_seen):
+    """Refuse fits that rest on some of the rows, which do not tell which these are."""
+    state = fitted.state
+    is_whole = state.progress.is_complete if state.is_in_blocks else fitted.n_used is None
+    if not is_whole:
+        raise ValueError(
+            "leave_one_out needs a fit that rests on all its rows. Got q(u) of "
+            f"{n_seen}, as learning ended before it came to the others: give it more steps "
+            "(max_steps) or time (max_time), or predict rows that were left out of fit."
         )
 
 
@@ -126,6 +139,24 @@ def places_as_held(state, places):
         return places
     places = np.arange(len(state.blocks.rows)) if places is None else places
     return state.blocks.held_at(places)
+
+
+def left_out_moments(fitted, rows, places, n_jobs):
+    """Return the moments at training rows, each given all others; see `Predictor.left_out`.
+
+    Rows that a fit does not rest on (`Fitted.times`) have nothing that could be left out.
+    """
+    if fitted.times is None:
+        return fitted.predictor.left_out(rows, places, n_jobs)
+    times = fitted.times if places is None else fitted.times[places]
+    mean, variance = fitted.predictor.moments(rows, n_jobs)
+    variance = np.array(np.broadcast_to(variance, mean.shape))
+    seen = np.flatnonzero(times)
+    if len(seen):
+        own = rows.select(seen).weighted(times.max())
+        at = seen if places is None else places[seen]
+        mean[seen], variance[seen] = fitted.predictor.left_out(own, at, n_jobs)
+    return mean, variance
 
 
 def left_out_classes(problem, fitted, labels):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._sampling import fixed_index
 from ..objectives.scores import effective_number
+from .left_out import left_out_moments
 
 # Rows that are looked at, and the share of them that bands should hold.
 _LOOKED_AT, _SHOULD_HOLD = 500, 0.9
@@ -27,10 +28,11 @@ def check_left_out(problem, fitted):
     Of fits with independent rows given u, whose likelihood is not Gaussian.
     """
     rows, n_jobs = problem.rows, problem.settings.n_jobs
-    rows = rows.select(fixed_index(len(rows), _LOOKED_AT))
+    places = fixed_index(len(rows), _LOOKED_AT)
+    rows = rows.select(places)
     with np.errstate(over="ignore"):
         sites = _as_regression(rows, fitted, n_jobs)
-    _check(problem, fitted, rows, fitted.predictor.left_out(sites, None, n_jobs))
+    _check(problem, fitted, rows, left_out_moments(fitted, sites, places, n_jobs))
 
 
 def check_left_out_of_sites(problem, fitted, regression):

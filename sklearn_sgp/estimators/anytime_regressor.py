@@ -305,7 +305,8 @@ class AnytimeSGPRegressor(SGPRegressor):
     -----
     Rows that belong together, such as flights of one route, are better blocks by ``block_column``.
     The first pass over the blocks is finished if it takes at most a second more than was kept for
-    it. Otherwise, and after few ``max_steps``, a warning says on how many rows the posterior rests.
+    it. Otherwise a warning says on how many rows the posterior rests. After few ``max_steps`` only
+    ``n_samples_seen_`` does.
     After Ctrl-C the estimator has the last q(u) of the anytime solver, and ``warm_start`` goes on.
 
     Later batches of ``partial_fit`` change the posterior only, through the blocks that they add

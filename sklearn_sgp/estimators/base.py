@@ -67,8 +67,11 @@ class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEst
 
     _fitted = None
     _given = _mark = None
-    _places = None  # of the first rows among those that are kept; None if they are the same
+    # Of the first rows among those that are kept, here and in the fit that the mean is told with;
+    # None if they are the same.
+    _places = _reference_places = None
     _fixed_after_fit = FIXED_AFTER_FIT
+    _takes_inducing_later = False  # whether inducing inputs may be given to a later batch
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..collections.alignment import example_of, partitions_of, split_labels
-from ..collections.parts import Coded, LabelCounts, Moments, NumbersCheck, Scaled, label_part
+from ..collections.parts import Coded, LabelCounts, LabelsCheck, Moments, NumbersCheck, Scaled
 from ..collections.source import Source
 from ..data.checks import check_first_scaled, validate_data
 from ..data.class_targets import ClassLabels
@@ -13,7 +13,7 @@ from ..data.columns_apart import column_position
 from ..data.inputs import InputFormat, Inputs
 from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.rows import MERGE_ROWS
-from ..data.targets import Targets
+from ..data.targets import Targets, target_columns
 from ..engines.blocks.models import names_with
 from ..likelihoods._names import (
     classification_likelihood,
@@ -74,7 +74,7 @@ def labels_of(estimator, X, y, sample_weight):
     _check_parameters(estimator)
     X, _ = _split(estimator, X)
     partitions = partitions_of(X, y=y, sample_weight=sample_weight)
-    source = _source(estimator, partitions, label_part, LabelCounts)
+    source = _source(estimator, partitions, LabelsCheck(), LabelCounts)
     classes, of_class = source.summary.labels, source.summary.weights
     factors = None
     if estimator.class_weight is not None:
@@ -149,6 +149,7 @@ def _numbers(estimator, X, y, sample_weight, labels):
     targets = Targets.fit_moments(moments, normalize_y)
     if likelihood.scales_targets:
         check_first_scaled(targets, np.stack([-moments.largest, moments.largest]))
+        targets = targets.with_resolution(target_columns(source.some_targets))
         likelihood = scaled_likelihood(likelihood, targets)
     rows = source.rows(Scaled(targets), moments.weight)
     return Fit(rows, None, None, None, moments.ndim, len(rows), targets, likelihood)

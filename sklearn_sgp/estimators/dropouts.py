@@ -24,12 +24,15 @@ class Batch(NamedTuple):
     weight : ndarray of shape (n,) or None
     n_missing : int
         Rows that were left out.
+    given : tuple
+        X and y of the others as the user gave them.
     """
 
     inputs: Inputs
     y: np.ndarray
     weight: np.ndarray | None
     n_missing: int
+    given: tuple
 
 
 def is_empty(estimator, X, y):
@@ -50,7 +53,7 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
         y = _without_words(y)
     missing = _missing(estimator, y)
     if missing is None:
-        return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0)
+        return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0, (X, y))
     if sample_weight is not None and np.ndim(sample_weight) == 0:
         sample_weight = np.full(len(missing), sample_weight)
     check_consistent_length(X, y, sample_weight)
@@ -69,9 +72,10 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
         sample_weight = _safe_indexing(sample_weight, present)
         check_weighed(sample_weight)
     if mixes_outputs(estimator) or not missing[present].any():
-        return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), n_missing)
+        checked = checked_numbers(estimator, X, y, sample_weight, reset=reset)
+        return Batch(*checked, n_missing, (X, y))
     _check_gaps(estimator)
-    return Batch(*with_gaps(estimator, X, y, sample_weight, reset), n_missing)
+    return Batch(*with_gaps(estimator, X, y, sample_weight, reset), n_missing, (X, y))
 
 
 def _check_unobserved(estimator, X, y, sample_weight):

@@ -110,7 +110,8 @@ class Fit:
     def for_callbacks(self, X, y, form):
         """Return X and y as callbacks see them, who predict from them.
 
-        Where columns have codes or labels of blocks they get what the user gave, rows of weight
-        zero included, else checked rows.
+        Where columns have names, codes, labels of blocks or values that are missing they get what
+        the user gave, rows of weight zero included, else checked rows.
         """
-        return (X, y) if form.codes.are_found or form.apart else (self.X, self.y)
+        is_plain = form.names is None and not (form.missing.columns or form.apart)
+        return (self.X, self.y) if is_plain and not form.codes.are_found else (X, y)

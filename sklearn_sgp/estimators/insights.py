@@ -103,7 +103,7 @@ def _spread(fitted, n_inputs):
     """Return how far the inputs of the kernel reach in each column, 1 where that is not known."""
     if fitted.parameters.has_features:
         return np.ones(n_inputs)
-    spread = np.ptp(_typical_inputs(fitted), axis=0)
+    spread = np.ptp(_typical_inputs(fitted).X, axis=0)
     return np.where(spread > 0.0, spread, 1.0)
 
 
@@ -201,14 +201,14 @@ def left_out(self, X, y, sample_weight):
     _check_counted_once(self)
     given, _ = self._training_rows(X, y, sample_weight)
     model, fitted, name = self._model(), self._fitted, type(self).__name__
-    seen = self._places, self.n_samples_seen_
-    found = model.left_out(*left_out_rows(name, fitted, given, *seen))
+    n_seen = self.n_samples_seen_
+    found = model.left_out(*left_out_rows(name, fitted, given, self._places, n_seen))
     if fitted.told_mean.is_own:
         return found
     reference = fitted.told_mean.reference
     if given is not None:
         given = with_targets(given, fitted.targets, reference.targets)
-    rows, places = left_out_rows(name, reference, given, *seen)
+    rows, places = left_out_rows(name, reference, given, self._reference_places, n_seen)
     mean, _ = reference.predictor.left_out(rows, places, self.n_jobs)
     parts = fitted.told_mean.parts(rows, self.n_jobs, mean)
     return combined(fitted.targets, found[0], parts), found[1]
@@ -245,10 +245,10 @@ def feature_importances(estimator):
             'inducing="fourier": take sklearn.inspection.permutation_importance.'
         )
 
-    def mean(X):
-        if fitted.state.labels is not None:  # inducing inputs are in no block
-            return fitted.posterior.mean(X)
-        return fitted.predictor.mean(Inputs(X), estimator.n_jobs)
+    def mean(inputs):
+        if fitted.state.labels is not None and inputs.labels is None:  # they are in no block
+            return fitted.posterior.mean(inputs.X)
+        return fitted.predictor.mean(inputs, estimator.n_jobs)
 
     share = column_shares(mean, _typical_inputs(fitted))
     of_missing = share[len(form.own_columns(share[None])[0]) :]
@@ -260,9 +260,15 @@ def feature_importances(estimator):
 
 
 def _typical_inputs(fitted):
-    """Return inducing inputs, or rows that are kept where there are none."""
+    """Return inducing inputs, or rows that are kept where there are none: `Inputs`."""
     Z, state = fitted.parameters.Z, fitted.state
-    return state.blocks.rows.X if len(Z) < 2 and state.keeps_rows else Z
+    if len(Z) >= 2 or not state.keeps_rows:
+        return Inputs(Z)
+    blocks, rows = state.blocks, state.blocks.rows
+    if state.labels is not None:
+        cells = blocks.cells_at(blocks.places_of(np.arange(len(rows))))
+        rows = state.partition.labelled(rows, cells)
+    return Inputs(rows.X, rows.labels)
 
 
 def _columns_with_slopes(estimator):

@@ -94,11 +94,13 @@ def _begun(problem):
 
 def store_fit(estimator, fit):
     """Store what the steps of a recipe learned."""
-    fitted, weight = replace(fit.fitted, targets=fit.targets), fit.problem.rows.total_weight
+    fitted = replace(fit.fitted, targets=fit.targets, times=None)
+    weight = fit.problem.rows.total_weight
     store(estimator, fitted, weight, fit.trace)
     estimator.n_samples_seen_ = fit.n_samples if fitted.n_used is None else fitted.n_used
     estimator._given = fingerprints(estimator)
-    estimator._places = fit.places if fitted.state.keeps_rows else None
+    places = fit.places if fitted.state.keeps_rows else None
+    estimator._places = estimator._reference_places = places
 
 
 def store(estimator, fitted, weight, trace=None):
@@ -146,12 +148,15 @@ def _go_on(estimator, seconds):
 
 def store_blocks(estimator, fitted, targets, n_rows, seconds):
     """Store what ``n_rows`` rows of a later batch have changed in blocks, in some seconds."""
-    before = estimator._fitted.state
-    was_complete, places = before.progress.is_complete, places_as_held(before, estimator._places)
+    state, told_mean = estimator._fitted.state, estimator._fitted.told_mean
+    was_complete, places = state.progress.is_complete, places_as_held(state, estimator._places)
+    of_reference = estimator._reference_places
+    if not told_mean.is_own:  # its kernel has other groups
+        of_reference = places_as_held(told_mean.reference.state, of_reference)
     store(estimator, replace(fitted, targets=targets), fitted.weight)
     n_seen = estimator.n_samples_seen_ + n_rows
     estimator.n_samples_seen_ = n_seen if was_complete else fitted.state.progress.n_rows
-    estimator._places = places
+    estimator._places, estimator._reference_places = places, of_reference
     _go_on(estimator, seconds)
 
 

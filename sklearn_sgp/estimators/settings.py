@@ -74,7 +74,9 @@ def later_problem(estimator, rows, clock, learns=True):
 def fingerprints(estimator):
     """Return fingerprints of the parameters that later batches cannot change."""
     given = _parameters(estimator, estimator._fixed_after_fit)
-    if isinstance(given.get("inducing"), str) and given["inducing"] != "fourier":
+    inducing = given.get("inducing", "fourier")
+    is_string = isinstance(inducing, str)
+    if inducing != "fourier" if is_string else estimator._takes_inducing_later:
         given["inducing"] = "chosen"
     return {name: fingerprint(value) for name, value in given.items()}
 

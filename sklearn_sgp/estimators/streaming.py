@@ -28,7 +28,6 @@ from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
 from .asking import answered
 from .attributes import set_attributes
-from .constraints import FIXED_AFTER_FIT
 from .doubts import with_doubts
 from .fit import Fit
 from .learning import store, store_fit
@@ -38,8 +37,6 @@ from .stream_steps import has_gaps
 from .validation import learns_from_counts, rows_of_weight
 from .watching import LaterBatch, inputs_of, scored, watched
 
-# Inducing inputs may be given later: then they stay where the stream has them.
-FIXED_IN_STREAMS = tuple(name for name in FIXED_AFTER_FIT if name != "inducing")
 # The format of inputs has these, and is that of the first batch also where a stream begins anew.
 _FIXED_BY_FORMAT = "categorical_features", "missing", "offset_column"
 

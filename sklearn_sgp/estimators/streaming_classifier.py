@@ -315,7 +315,7 @@ class StreamingSGPClassifier(SGPClassifier):
     """
 
     _parameter_constraints = CLASSIFIER_CONSTRAINTS | STREAM_CONSTRAINTS
-    _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _takes_inducing_later = True  # then they stay where the stream has them
 
     def _power(self):
         """Return alpha of the variational bound."""

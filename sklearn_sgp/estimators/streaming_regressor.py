@@ -421,7 +421,7 @@ class StreamingSGPRegressor(SGPRegressor):
         | STREAM_CONSTRAINTS
         | {"alpha_divergence": [Interval(Real, 0, 1, closed="both")], "n_latent": N_LATENT}
     )
-    _fixed_after_fit = streaming.FIXED_IN_STREAMS
+    _takes_inducing_later = True  # then they stay where the stream has them
     _mixes_by_sites, _mixable = False, "Gaussian noise"  # what `n_latent` may be given with
 
     def __init__(
@@ -499,8 +499,9 @@ class StreamingSGPRegressor(SGPRegressor):
 
     def _learn_rows(self, X, y, sample_weight, is_batch=False):
         """Learn from all rows in one pass, in their order, or from a first batch."""
-        clock, given = Clock(self.max_time), (X, y)
-        inputs, y, weight, n_missing = present_rows(self, X, y, sample_weight, reset=True)
+        clock = Clock(self.max_time)
+        batch = present_rows(self, X, y, sample_weight, reset=True)
+        inputs, y, weight, n_missing, given = batch
         observed_columns(y)  # those of weight zero are refused, too, before rows are left out
         if is_batch:
             streaming.take_batch(self, inputs, y, weight, clock)
@@ -517,7 +518,7 @@ class StreamingSGPRegressor(SGPRegressor):
         if batch is None:
             streaming.count_missing(self, len(y))
             return
-        inputs, y, weight, n_missing = batch
+        inputs, y, weight, n_missing, _ = batch
         streaming.take_batch(self, inputs, y, weight, clock)
         streaming.count_missing(self, n_missing)
 

@@ -274,8 +274,8 @@ class _CoordinateAscent:
         constant = (noise.constant + kl) / share - kl
         weight, precision = errors.rows.weights[1], update.precision.reshape(len(errors.rows), -1)
         gain = 0.5 * float((weight @ ((1.0 - precision) * errors.squares)).sum()) / share
-        noise = replace(noise, constant=constant)
-        return first._replace(learned=first.learned.with_noise(noise, constant + gain))
+        noise = replace(noise, constant=constant + gain)
+        return first._replace(learned=first.learned.with_noise(noise))
 
     def _first_update(self, first):
         """Choose the noise, and return its `Update` and the errors that it was learned from.

@@ -13,6 +13,7 @@ import numpy as np
 from .._linalg import NotPositiveDefiniteError
 from ..data.rows import Rows, random_index
 from ..data.varying_noise import VaryingNoise, each_output, varying
+from ..engines.left_out import left_out_moments
 from ..likelihoods import NoiseChoice
 from ..objectives.scores import mean_and_error
 from ..optimize import time_shares
@@ -196,7 +197,7 @@ def left_out_rows(problem, fitted, noise, size):
     rows, n_jobs = problem.rows, problem.settings.n_jobs
     places = left_out_places(fitted, len(rows), size)
     rows = rows if places is None else rows.select(places)
-    mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
+    mean, variance = left_out_moments(fitted, rows, places, n_jobs)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
     if len(known) * (1.0 - _LEARNED_SHARE) < _LEAST_TEST_ROWS:
         return None

@@ -40,24 +40,24 @@ def terms(model, inputs, with_std=False):
     return tuple(result) if with_std else result[0]
 
 
-def column_shares(mean, X):
+def column_shares(mean, inputs):
     """Return the share of each column in the changes of a function, (d,), adding up to one.
 
     It is the mean of squared changes where one column alone takes its value from another row, as in
     total Sobol indices. All are zero where the function is constant. It has no units, and takes any
-    kernel, categories included. ``mean(X)``, (n, t), is in units in which functions compare.
+    kernel, categories included. ``mean(inputs)``, (n, t), is in units in which functions compare.
     """
-    rng, d = np.random.RandomState(0), X.shape[1]
-    if len(X) > _MOST_INPUTS:
-        X = X[np.sort(rng.permutation(len(X))[:_MOST_INPUTS])]
-    X, changes = np.array(X, dtype=np.float64), np.zeros(d)
-    here = mean(X)
+    rng, (n, d) = np.random.RandomState(0), inputs.X.shape
+    if n > _MOST_INPUTS:
+        inputs = inputs.select(np.sort(rng.permutation(n)[:_MOST_INPUTS]))
+    X, changes = np.array(inputs.X, dtype=np.float64), np.zeros(d)
+    here = mean(inputs._replace(X=X))
     for _ in range(_ORDERS):
         order = rng.permutation(len(X))
         for k in range(d):
             changed = X.copy()
             changed[:, k] = X[order, k]
-            changes[k] += ((mean(changed) - here) ** 2).sum()
+            changes[k] += ((mean(inputs._replace(X=changed)) - here) ** 2).sum()
     total = changes.sum()
     return changes / total if total > 0.0 else changes
 

@@ -315,3 +315,16 @@ def test_infinities_of_both_signs_are_refused_without_a_warning():
     X = np.column_stack([np.tile([np.inf, -np.inf], 10), np.arange(20) % 3]).astype(np.float16)
     with pytest.raises(ValueError, match="infinity"):
         AnytimeSGPRegressor(block_column=1).fit(X, np.arange(20.0))
+
+
+@pytest.mark.parametrize("label", ["route", 1])
+def test_names_that_come_twice_are_refused(frame, label):
+    """Each of two columns of a name was taken twice, or the error told no cure."""
+    X, y = frame
+    model = AnytimeSGPRegressor(model="pic", block_column=label, **QUICK).fit(X, y)
+    before = state_of(model)
+    twice = X.set_axis(["east", "route", "east"], axis=1)
+    for ask in (lambda: model.fit(twice, y), lambda: model.predict(twice)):
+        with pytest.raises(ValueError, match=r"Got \['east'\] more than once: rename them"):
+            ask()
+        assert_unchanged(model, before)

@@ -223,3 +223,39 @@ def test_being_watched_changes_nothing(places, rng, likelihood):
     scores_of(model, X, y, {"r2": "r2"})
     assert_array_equal(model.predict(X), plain.predict(X))
     assert model.objective_ == plain.objective_
+
+
+KINDS = [
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("is_table", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_tables_with_names_and_missing_values_are_scored(places, kind, is_table):
+    """Scorers had columns that say where values are missing, "X has 3 features", and no names."""
+    X, f = places[0][:150].copy(), places[1][:150]
+    X[::7, 1] = np.nan
+    if is_table:
+        X = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b"])
+    classifies = kind.__name__.endswith("Classifier")
+    scoring = {"score": "accuracy" if classifies else "r2"}
+    scores = scores_of(kind(n_inducing=5, max_iter=2), X, f > 0.0 if classifies else f, scoring)
+    assert scores["score"][-1] > 0.3
+
+
+def test_streams_are_scored_where_targets_were_observed(places):
+    """With codes, scorers had all targets of the user, those that are NaN, too."""
+    X, y = np.column_stack([np.arange(500) % 3, places[0]]), places[1].copy()
+    y[5::9] = np.nan
+    model = StreamingSGPRegressor(
+        n_inducing=10, init_size=200, batch_size=100, categorical_features=[0], random_state=0
+    )
+    assert scores_of(model, X, y, {"r2": "r2"})["r2"][-1] > 0.5

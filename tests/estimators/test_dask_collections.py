@@ -656,3 +656,27 @@ def test_what_was_learned_is_told_of_collections(rng):
     assert_allclose(model.novelty(lazy).compute(), model.novelty(X))
     _, std = model.predict(lazy, return_std=True, include_noise=False)
     assert_allclose(std.compute(), model.predict_std(X, include_noise=False))
+
+
+def test_steps_that_targets_were_rounded_to_are_found(data):
+    """`resolution_` was 0 for collections of more rows than come into memory."""
+    X, y, weight = data
+    y = np.column_stack([np.round(y, 1), y])
+    expected = regressor(optimizer=None).fit(X, y, weight).resolution_
+    chunked = (da.from_array(one, (500, *one.shape[1:])) for one in (X, y, weight))
+    got = regressor(optimizer=None).fit(*chunked).resolution_
+    assert_allclose(got, expected)
+    assert_allclose(got, [0.1, 0.0])
+
+
+def test_targets_of_rows_that_do_not_count_may_be_any_numbers(data):
+    """A count of -1 of weight zero was refused, which arrays in memory may have."""
+    X, _, weight = data
+    y = np.where(weight > 0.0, np.arange(N) % 3, -1.0)
+    chunks = [da.from_array(one, 500) for one in (X, y, weight)]
+    for rows in ((X, y, weight), chunks):
+        model = regressor(likelihood="poisson", optimizer=None, normalize_y=False).fit(*rows)
+        assert model.n_samples_seen_ == np.count_nonzero(weight)
+    y[np.flatnonzero(weight == 0.0)[0]] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        regressor(likelihood="poisson").fit(chunks[0], da.from_array(y, 500), chunks[2])

@@ -22,6 +22,7 @@ from sklearn_sgp import (
     SVGPClassifier,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.variational import schedule
 from sklearn_sgp.kernels import Categorical, Columns
 
 N, NOISE = 60, 0.05
@@ -432,6 +433,20 @@ def test_equal_columns_are_equally_important():
     assert_allclose(blocks.feature_importances_.sum(), 1.0)
 
 
+@pytest.mark.parametrize("n_inducing", [0, 1])
+def test_importances_of_labelled_blocks_without_inducing_inputs(n_inducing):
+    """They were all zero: rows that are kept were predicted as if they were in no block."""
+    U = rng.uniform(-1.0, 1.0, (90, 2))
+    table = np.column_stack([U[:, 0], np.arange(90) // 30, U[:, 1]])
+    model = AnytimeSGPRegressor(
+        RBF([1.0, 1.0]), model="lma", block_column=1, n_inducing=n_inducing, **HELD
+    )
+    share = model.fit(table, np.sin(2.0 * U[:, 0]) + 0.1 * U[:, 1]).feature_importances_
+    assert_allclose(share.sum(), 1.0)
+    assert share[0] > 0.8
+    assert share[1] == 0.0
+
+
 def test_clients_find_their_columns():
     """What rests on the attribute of scikit-learn's process finds inputs with the right columns."""
     model = SVGPRegressor(n_inducing=5, max_iter=2, random_state=0)
@@ -477,3 +492,22 @@ def test_means_do_not_depend_on_it():
     assert_allclose(mean, model.predict(TEST), rtol=1e-9)
     assert (std < model.predict_std(TEST)).all()
     assert_allclose(model.predict(TEST, return_cov=True, include_noise=False)[0], mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pitc", "pic"])
+def test_left_out_rows_of_a_part_are_refused(name):
+    """Messages sent in a circle: some were equal, pass X= and y=; then X and y were too many."""
+    blocks = {"model": name, "block_size": 10, "n_inducing": 9, "max_steps": 2}
+    model = AnytimeSGPRegressor(SMOOTH, **blocks, **HELD).fit(X, Y)
+    for rows in ((), (X, Y)):
+        with pytest.raises(ValueError, match=r"rests on all its rows.*more steps \(max_steps\)"):
+            model.leave_one_out(*rows)
+    model.set_params(max_steps=None).fit(X, Y).leave_one_out()
+
+
+def test_left_out_rows_of_independent_rows_cut_off_are_refused(monkeypatch):
+    """All rows were asked for, of which q(u) rests on some."""
+    monkeypatch.setattr(schedule, "_affordable", lambda problem, *_: np.arange(0, N, 2))
+    model = SVGPRegressor(SMOOTH, n_inducing=9, **HELD).fit(X, Y)
+    with pytest.raises(ValueError, match=f"Got q.u. of {N // 2}, as learning ended"):
+        model.leave_one_out(X, Y)

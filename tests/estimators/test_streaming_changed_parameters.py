@@ -35,6 +35,20 @@ def test_changes_that_need_a_new_stream(kind, change, toy):
     model.fit(X, y).partial_fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_frequencies_stay_frequencies(kind, toy):
+    """Shapes did not fit after a change of "fourier", or it was held in silence."""
+    X, y = toy
+    y = y if kind is StreamingSGPRegressor else y > 5.0
+    for first, later in [("fourier", "kmeans"), ("fourier", X[:8]), ("kmeans", "fourier")]:
+        model = kind(**PARAMETERS, inducing=first).partial_fit(X, y).set_params(inducing=later)
+        before = state_of(model)
+        with pytest.raises(ValueError, match=r"inducing must stay .*fit"):
+            model.partial_fit(X, y)
+        assert_unchanged(model, before)
+        model.set_params(inducing=first).partial_fit(X, y)
+
+
 def test_changes_that_a_stream_heeds(toy):
     """Inducing inputs may be held, and parameters of the steps may change."""
     X, y = toy

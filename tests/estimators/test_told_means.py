@@ -391,3 +391,15 @@ def test_rows_left_out_have_the_told_mean(monkeypatch, given):
     assert_allclose(mean, expected, rtol=1e-6)
     assert_allclose(std, own.leave_one_out()[1], rtol=1e-6)
     assert np.mean((mean - y) ** 2) < 0.3 * np.var(y)
+
+
+def test_rows_left_out_after_a_batch_have_the_told_mean(monkeypatch):
+    """The means of other rows were mixed in: the reference's groups were ordered as the fit's."""
+    monkeypatch.setattr(mean_steps, "best_mean", lambda *_: MeanChoice(0.5, False))
+    X, y = steps(240, 7)
+    model = AnytimeSGPRegressor(n_inducing=20, random_state=0, likelihood="auto")
+    model.fit(X[:200], y[:200])
+    for batch in (slice(200, 220), slice(220, 240)):
+        model.partial_fit(X[batch], y[batch])
+    assert model.mean_share_ == 0.5
+    assert_allclose(model.leave_one_out(), model.leave_one_out(X, y), rtol=1e-9)

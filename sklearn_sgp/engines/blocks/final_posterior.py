@@ -31,6 +31,8 @@ _TIMED_BLOCKS = 4
 _OVERRUN_SECONDS = 1.0
 # Entries of the trace in an epoch, about: a callback may take as long as some steps.
 _REPORTS = 25
+# Cause and cure where blocks are missing: before "all n blocks".
+_BY_CALLBACK = "A callback ended the steps before", "Let it end them later"
 
 
 class FinalPosterior(NamedTuple):
@@ -342,10 +344,12 @@ class _StepMonitor:
         if max_steps is not None and self.n_steps >= max_steps:
             return True
         if not self.n_missing:
-            late = self.trace.clock.left() < self.last_seconds
-            return late or self.trace.stopped or self.ascent.epochs >= self.epochs
+            why = self._end_of_epochs()
+            if why is not None and not self.ascent.seen.all():  # blocks are drawn with replacement
+                self.why = why
+            return why is not None
         if self.trace.stopped and not self.stopped_in_learning:
-            self.why = "A callback ended the steps before", "Let it end them later"
+            self.why = _BY_CALLBACK
             return True
         if self.seconds and self.trace.clock.left() < self.last_seconds:
             missing = -(-self.n_missing // self.plan.blocks_per_step)
@@ -353,6 +357,15 @@ class _StepMonitor:
                 self.why = _no_time(self.problem)
                 return True
         return False
+
+    def _end_of_epochs(self):
+        """Return what ends steps after a first epoch, as cause and cure; None while they go on."""
+        if self.trace.stopped:
+            return _BY_CALLBACK
+        if self.ascent.epochs >= self.epochs:
+            return f"max_iter={self.epochs} epochs of random blocks do not hold", "Raise max_iter"
+        is_late = self.trace.clock.left() < self.last_seconds
+        return _no_time(self.problem) if is_late else None
 
     @property
     def last_seconds(self):

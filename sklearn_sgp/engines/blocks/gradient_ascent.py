@@ -13,7 +13,7 @@ import numpy as np
 from ..._core import _linalg as la
 from ..._linalg import NotPositiveDefiniteError, cholesky, inverse_from_cholesky, product
 from ...gp.posterior import Posterior
-from .natural_gradient import NaturalGradientAscent
+from .natural_gradient import NaturalGradientAscent, constant_of_blocks
 
 
 class GradientAscent(NaturalGradientAscent):
@@ -33,7 +33,7 @@ class GradientAscent(NaturalGradientAscent):
     def go_on_from(self, before):
         """Take over what a fit with the same prior and blocks has come to."""
         progress = before.state.progress
-        self.posterior, self.constant = before.posterior, before.state.constant
+        self.posterior, self.constant = before.posterior, constant_of_blocks(before)
         self.n_steps, self.n_seen, self.seen = before.n_steps, progress.n_seen, progress.seen
 
     def of_rows_seen(self):

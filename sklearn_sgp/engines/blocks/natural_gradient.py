@@ -44,7 +44,7 @@ class NaturalGradientAscent:
     def go_on_from(self, previous):
         """Take over what a fit with the same prior and blocks has come to."""
         progress = previous.state.progress
-        self.posterior, self.constant = previous.posterior, previous.state.constant
+        self.posterior, self.constant = previous.posterior, constant_of_blocks(previous)
         if not progress.is_complete:
             more = 1.0 / progress.share
             self.posterior, self.constant = self.posterior.scaled(more), more * self.constant
@@ -126,6 +126,11 @@ class NaturalGradientAscent:
     @property
     def epochs(self):
         return self.n_seen / len(self.blocks)
+
+
+def constant_of_blocks(fitted):
+    """Return the constant of the evidence without that of row noise, which each fit adds itself."""
+    return fitted.state.constant - fitted.row_noise.constant
 
 
 def learn_stochastic(problem, plan, blocks, budget):

@@ -100,10 +100,19 @@ def fit_in_blocks(problem, plan, previous=None):
         problem.rows.total_weight,
         n_samples=problem.n_samples or len(problem.rows),
         n_used=final.n_used,
+        times=_times(blocks, plan, final),
         state=state,
         interrupted=final.interrupted,
         cut_by=learned.cut_by,
     )
+
+
+def _times(blocks, plan, final):
+    """Return how often each row counts, as `Fitted` has it."""
+    if final.n_used is None or plan.uses_near_rows or blocks.rows.live_elsewhere:
+        return None
+    number, _ = blocks.within(np.arange(len(blocks.rows)))
+    return final.progress.seen[number].astype(np.float64)
 
 
 def _kept(blocks, plan):

@@ -180,9 +180,13 @@ def _final_posterior(problem, learned, budget, n_steps):
     """Find the optimal q(u) from all rows, or as many as the budget allows."""
     settings, rows, trace = problem.settings, problem.rows, problem.trace
     parameters = learned.parameters
-    used = rows if trace.stopped else _affordable(problem, parameters, budget)
-    if used is not rows:
-        used = used.weighted(rows.total_weight / used.total_weight)
+    used, times = rows, None
+    index = None if trace.stopped else _affordable(problem, parameters, budget)
+    if index is not None:
+        used = rows.select(index)
+        factor = rows.total_weight / used.total_weight
+        used, times = used.weighted(factor), np.zeros(len(rows))
+        times[index] = factor
     each = seconds_of_rows(used, parameters)
     trace.begin(f"q(u) from {len(used)} of {len(rows)} rows", Steps("", 1, _LAST, each))
 
@@ -206,25 +210,26 @@ def _final_posterior(problem, learned, budget, n_steps):
         rows.total_weight,
         n_samples=len(rows) if problem.n_samples is None else problem.n_samples,
         n_used=None if is_whole else len(used),
+        times=times,
         state=RowState.after_fit(scalars, rows.total_weight, is_whole),
         cut_by=learned.cut_by,
     )
 
 
 def _affordable(problem, parameters, budget):
-    """Return all rows, or a random part of them if the time left does not allow for all."""
+    """Return the places of a random part of the rows if there is no time for all, else None."""
     rows = problem.rows
     if not budget.is_limited or rows.live_elsewhere:  # workers make that pass
-        return rows
+        return None
     seconds = _finish_seconds(problem, parameters, budget)
     least = max(CHUNK, 4 * CHUNK // problem.inference.last_cost)
     size = max(least, budget.affordable(len(rows), seconds / len(rows)))
     if size >= len(rows):
-        return rows
+        return None
     if problem.warns:
         warn_caller(
             f"max_time={problem.trace.clock.max_time:g} seconds leave no time for a pass over all "
             f"{len(rows)} rows: the posterior rests on {size} of them, weighted up. Raise max_time "
             "or lower n_inducing."
         )
-    return rows.random_subset(size, problem.rng)
+    return np.sort(random_index(len(rows), size, problem.rng))

@@ -1,5 +1,6 @@
 """A fit in blocks from beginning to end, at fixed hyperparameters, and rows that come later."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -122,13 +123,29 @@ def test_steps_end_at_their_number(toy, schedule, stop):
 
 
 @SCHEDULES
+@pytest.mark.filterwarnings("ignore:max_time=1e-09")  # random blocks come twice
 def test_a_first_epoch_is_finished_if_that_is_little_late(toy, schedule):
     """A budget that is over ends the steps after the first epoch, which takes milliseconds."""
     late = fit_in_blocks(problem_of(*toy, LABELS, max_time=1e-9), plan_of("pitc", schedule))
     assert late.n_steps == 4
 
 
+@pytest.mark.parametrize("limits", [{"max_iter": 1}, {"max_time": 1e-9}])
+def test_blocks_that_were_not_drawn_are_told(toy, limits):
+    """Steps on random blocks that ended before all were drawn left some out in silence."""
+    cure = "Raise max_iter" if "max_iter" in limits else "Raise max_time"
+    problem = problem_of(*toy, np.arange(60) // 3, **limits)
+    plan = plan_of("pitc", RobbinsMonro(0.3, 0.9, 0.75))
+    with pytest.warns(UserWarning, match=f"all 20 blocks: q.u. rests on 1. of them.*{cure}"):
+        found = fit_in_blocks(problem, plan)
+    assert found.n_used < 60
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_in_blocks(problem_of(*toy, np.arange(60) // 3, max_iter=60), plan)
+
+
 @SCHEDULES
+@pytest.mark.filterwarnings("ignore:max_time=1e-09")  # random blocks come twice
 def test_what_learning_used_up_is_not_taken_from_the_finish(toy, schedule, monkeypatch):
     """Learning that ends late leaves the finish the seconds that were kept for it."""
     monkeypatch.setattr(final_posterior, "_OVERRUN_SECONDS", 0.0)
