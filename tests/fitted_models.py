@@ -2,5 +2,5 @@
 
 
 def fitted(model):
-    """The `engines.base.Fitted` that an estimator holds."""
+    """The `engines.fitted.Fitted` that an estimator holds."""
     return model._fitted

@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .._linalg import NotPositiveDefiniteError
-from .base import Fitted, Problem
+from .base import Problem
+from .fitted import Fitted
 
 
 def has_more_merit(fitted, again, _):

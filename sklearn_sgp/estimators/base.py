@@ -60,8 +60,8 @@ def transaction(estimator):
 class BaseSGP(SavedWithVersion, LinkedToReference, CallbackSupportMixin, BaseEstimator):
     """The base of all estimators.
 
-    A fitted estimator holds ``_fitted``, an `engines.base.Fitted`, and ``_given``, fingerprints of
-    the parameters that later batches cannot change: those of ``_fixed_after_fit``. ``_mark`` is
+    A fitted estimator holds ``_fitted``, an `engines.fitted.Fitted`, and ``_given``, fingerprints
+    of the parameters that later batches cannot change: those of ``_fixed_after_fit``. ``_mark`` is
     that of `learning.mark_of`.
     """
 

@@ -6,7 +6,8 @@ from inspect import isgenerator
 import numpy as np
 
 from ..data.targets import count_samples
-from ..engines.base import Fitted, Problem
+from ..engines.base import Problem
+from ..engines.fitted import Fitted
 from ..optimize.progress import Trace
 
 

@@ -20,9 +20,10 @@ from ..data.rows import make_rows, merge_repeated
 from ..data.targets import Targets, target_columns
 from ..data.warped_targets import fit_warped
 from ..data.winsorize import winsorized
-from ..engines.base import Fitted, Problem
+from ..engines.base import Problem
 from ..engines.constant_outputs import fitted_beside_constants
 from ..engines.few_rows import borne_out
+from ..engines.fitted import Fitted
 from ..engines.noise_free import with_room
 from ..engines.start import start
 from ..kernels._defaults import PROPORTIONAL

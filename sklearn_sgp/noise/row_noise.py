@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data.targets import read_only_copy
 from ..data.varying_noise import VaryingNoise, varying
-from ..engines.base import Fitted
+from ..engines.fitted import Fitted
 from .ceiling import largest_log_noise, typical_share
 from .log_noise import with_squares
 from .variance_scale import VarianceScale

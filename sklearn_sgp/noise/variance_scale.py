@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..engines.base import Fitted
+from ..engines.fitted import Fitted
 
 # Bounds: deviations that are wrong by more than ten times have another cause, such as targets
 # that are an exact function of the inputs.

@@ -51,7 +51,7 @@ class CombinedMean:
     Parameters
     ----------
     reference : object
-        That fit, an `engines.base.Fitted` of a package above.
+        That fit, an `engines.fitted.Fitted` of a package above.
     share : ndarray of shape (t,)
         Of each output, from 0 to 1.
     """

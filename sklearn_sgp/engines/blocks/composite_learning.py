@@ -73,7 +73,7 @@ def learn_from_near_rows(problem, budget):
         Inducing inputs are as in the start.
     n_iter : int
     cut_by : str or None
-        See `engines.base.Fitted`.
+        See `engines.fitted.Fitted`.
     """
     n_iter, cut_by, n_told = 0, None, len(problem.trace.choices)
     for may_be_whole in (True, False):

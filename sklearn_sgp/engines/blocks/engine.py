@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from ..base import Fitted
 from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
+from ..fitted import Fitted
 from ..learned_directions import or_along_directions
 from ..new_categories import with_variance_of_new_categories
 from ..one_column import or_fast_along_columns

@@ -25,8 +25,8 @@ from ...optimize.budget import Budget
 from ...partitions.blocks import NOT_KEPT, Blocks
 from ...partitions.partition import LARGEST_SHARE, GivenBlocks, IndependentRows
 from ..ascent import Run
-from ..base import Fitted
 from ..fingerprints import fingerprint
+from ..fitted import Fitted
 from ..standard_units import GivenUnits, learning_units
 from ..variational.schedule import looks_at_all, refinement_sizes
 from .class_scale import with_variance_of_labels

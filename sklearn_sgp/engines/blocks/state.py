@@ -9,7 +9,7 @@ from ...partitions.blocks import AnyBlocks, NotKept
 from ...partitions.partition import Partition, PartitionChoice
 from ...predict.inducing import InducingPoints, OfBlocks, OfMixture
 from ...predict.near_rows import NearRows
-from ..base import State
+from ..fitted import State
 from .models import Specification
 
 # Largest block of a model whose blocks are dense: its matrices take 3 GB each.

@@ -79,7 +79,7 @@ def learn_in_rounds(do_round, parameters, value, rate, max_iter, trace, has_time
     parameters : Parameters
     n_iter : int
     cut_by : str or None
-        See `engines.base.Fitted`.
+        See `engines.fitted.Fitted`.
     """
     n_iter = 0
     while n_iter < max_iter and not trace.stopped:

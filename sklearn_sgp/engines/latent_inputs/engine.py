@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..base import Fitted
+from ..fitted import Fitted
 from .partial_fit import add
 from .solver import fit
 from .start import LatentChoices

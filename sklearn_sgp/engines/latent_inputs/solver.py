@@ -11,7 +11,7 @@ from ...latents.row_posteriors import find_inputs
 from ...optimize import time_shares
 from ...optimize.budget import Budget, measured_seconds
 from ...optimize.lbfgs import ascend_lbfgs
-from ..base import Fitted
+from ..fitted import Fitted
 from .calibration import calibration_factors, factors_of_hidden, with_hidden
 from .final_posterior import (
     choose_candidates,

@@ -7,7 +7,7 @@ import numpy as np
 from ...data.targets import read_only_copy
 from ...latents.passes import InputPosteriors
 from ...optimize.progress import Trace
-from ..base import State
+from ..fitted import State
 
 
 class LatentTrace(Trace):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...data.rows import Rows, drop_zero_weight
-from ..base import Fitted
+from ..fitted import Fitted
 from .begin_anew import NOT_BEGUN, Doubling, Turns
 from .wandering import UNKNOWN_LEVEL, Level
 

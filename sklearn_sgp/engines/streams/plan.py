@@ -13,7 +13,8 @@ from ...gp.prior import Prior
 from ...kernels._length_scales import input_scales
 from ...optimize.parameters import Parameters
 from ...optimize.progress import Trace
-from ..base import Fitted, Problem, Settings, Start
+from ..base import Problem, Settings, Start
+from ..fitted import Fitted
 from ..variational.class_regressions import prefers_regressions
 from ..variational.inference import INNER_TOL, inference_for
 from .exact_bound import exact_or_not
@@ -241,7 +242,7 @@ def first_step(weight):
 class Proposal:
     """Inducing inputs and hyperparameters for a batch, with the prior that settled the jitter.
 
-    ``cut_by`` is what ended their learning: see `engines.base.Fitted`.
+    ``cut_by`` is what ended their learning: see `engines.fitted.Fitted`.
     """
 
     parameters: Parameters

@@ -14,7 +14,7 @@ from ...optimize.lbfgs import ascend_lbfgs
 from ...predict.inducing import InducingPoints
 from ...predict.multi_output import MixedOutputs
 from ..ascent import Ascents, inputs_at_kinks, lbfgs_memory
-from ..base import Fitted
+from ..fitted import Fitted
 from .bands import MOST_OF_A_MISS
 from .exact_bound import ExactBound
 from .inducing import NO_PAIRS, identity_pairs, restrict

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...data.running_moments import RunningMoments
-from ..base import State
+from ..fitted import State
 from .band_places import NO_PLACES, BandPlaces
 from .bands import NO_BANDS, Bands
 from .batch_levels import NO_LEVELS, BatchLevels

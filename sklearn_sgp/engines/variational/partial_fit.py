@@ -17,7 +17,7 @@ from ...optimize.budget import Budget, measured_seconds
 from ...optimize.frequencies import holding_function
 from ...optimize.momentum import Momentum, stochastic_optimizer
 from ...optimize.progress import Clock
-from ..base import State
+from ..fitted import State
 from ..minibatches import even_slices
 from .scalars import RowScalars
 

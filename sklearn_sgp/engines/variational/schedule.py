@@ -15,7 +15,7 @@ from ...optimize.budget import LEAST_EVALUATIONS, MIN_SECONDS, Budget, measured_
 from ...optimize.momentum import STOCHASTIC
 from ...optimize.progress import Steps
 from ..ascent import Run, ascend, best_of_priors, expect_ascent, seconds_of_rows
-from ..base import Fitted
+from ..fitted import Fitted
 from ..standard_units import learning_units
 from .candidates import WARM_ITERATIONS, likely_starts
 from .class_regressions import learns_by_regressions

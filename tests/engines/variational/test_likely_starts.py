@@ -148,7 +148,7 @@ def test_densities_are_of_other_rows_given_the_first(likelihood):
 def test_many_rows_end_where_more_iterations_gain_nothing_visible(interim, gain, is_over):
     """100 iterations at the pace of the last ten, or these ten, gain below 0.01 nats a row."""
     trace = SimpleNamespace(objectives=[])
-    problem = SimpleNamespace(rows=make_rows(5000), is_exact=False)
+    problem = SimpleNamespace(rows=make_rows(5000), n_observations=5000.0, is_exact=False)
     ends, told = ascent._small_gain(problem, interim), []
     for k in range(15):
         trace.objectives.append(5000.0 * gain * k / 10.0)

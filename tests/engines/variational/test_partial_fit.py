@@ -8,7 +8,8 @@ from dense import EVERY_KERNEL, make_case, make_settings, minibatch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.base import Fitted, Start
+from sklearn_sgp.engines.base import Start
+from sklearn_sgp.engines.fitted import Fitted
 from sklearn_sgp.engines.variational.inference import ConjugateInference, SiteInference
 from sklearn_sgp.engines.variational.partial_fit import (
     RowState,

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from sklearn_sgp.data.rows import Rows
-from sklearn_sgp.engines.base import Fitted
+from sklearn_sgp.engines.fitted import Fitted
 from sklearn_sgp.engines.start import (
     Choices,
     start,

@@ -8,7 +8,8 @@ import pytest
 from dense import make_case, make_settings
 from numpy.testing import assert_allclose
 
-from sklearn_sgp.engines.base import Fitted, Problem, Start
+from sklearn_sgp.engines.base import Problem, Start
+from sklearn_sgp.engines.fitted import Fitted
 from sklearn_sgp.engines.variational import partial_fit
 from sklearn_sgp.engines.variational.inference import inference_for
 from sklearn_sgp.engines.variational.partial_fit import RowState, add_rows, scaled_to_total
