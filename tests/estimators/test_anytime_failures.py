@@ -9,7 +9,7 @@ from failures import assert_unchanged, interrupt, state_of
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from sklearn_sgp.engines import base as problem
+from sklearn_sgp.engines import fitted
 from sklearn_sgp.engines import start as starting_values
 from sklearn_sgp.engines.blocks import final_posterior as finish
 from sklearn_sgp.engines.blocks import hyperparameters, natural_gradient
@@ -24,7 +24,7 @@ STAGES = [
     (finish, "block_sums", 1, {}),
     (Posterior, "log_evidence", 1, {}),
     (starting_values, "choose_inducing", 1, {}),
-    (problem, "join_noise", 1, {}),
+    (fitted, "join_noise", 1, {}),
 ]
 ANYTIME = [
     (NaturalGradientAscent, "step", 2, {"solver": "anytime"}),

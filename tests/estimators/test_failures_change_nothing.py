@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF
 from svgp_regressors import assert_finite, quick, with_entry
 
 from sklearn_sgp.data import inducing
-from sklearn_sgp.engines import base as problem
+from sklearn_sgp.engines import fitted
 from sklearn_sgp.engines import start as starting_values
 from sklearn_sgp.engines.variational import inference
 from sklearn_sgp.factors import row_sums
@@ -22,7 +22,7 @@ STAGES = {
     "adam": (inference, "minibatch_bound", 3, {"optimizer": "adam", "batch_size": 16}),
     "sums over rows": (collapsed, "row_sums", 3, {}),
     "way back": (collapsed, "row_sums_gradient", 3, {}),
-    "store": (problem, "join_noise", 1, {}),
+    "store": (fitted, "join_noise", 1, {}),
     "inducing inputs": (starting_values, "choose_inducing", 1, {}),
 }
 
@@ -82,7 +82,7 @@ def test_interrupt_in_a_worker_leaves_the_model(rng, monkeypatch):
         (inference, "minibatch_bound", 3),
         (inference, "collapsed_value", 1),
         (inducing, "choose_inducing", 1),
-        (problem, "join_noise", 1),
+        (fitted, "join_noise", 1),
     ],
 )
 def test_partial_fit_that_fails_leaves_the_model(toy, monkeypatch, error, owner, name, count):

@@ -683,7 +683,7 @@ def test_objectives_in_little_time_stand_for_all_rows(rng, monkeypatch):
     """They were divided by the rows that there was time for."""
     X, y = rng.normal(size=(600, 2)), rng.normal(size=600)
     model = SVGPRegressor(n_inducing=5, optimizer=None, random_state=0, max_time=60.0)
-    few = lambda problem, *_: problem.rows.fixed_subset(200)  # noqa: E731
+    few = lambda *_: np.arange(0, 600, 3)  # noqa: E731
     monkeypatch.setattr("sklearn_sgp.engines.variational.schedule._affordable", few)
     model.fit(X, y)
     assert model.n_samples_seen_ == 200
