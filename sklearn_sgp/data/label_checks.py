@@ -59,6 +59,13 @@ def _words_of_labels(y, words):
     first, kinds = words.partition(".")[0], {type(label) for label in np.ravel(y)}
     if kinds & {str, np.str_} and len(kinds) > 1:
         return f"{first}. {not_sortable('y', y)}"
+    if np.asarray(y).dtype == object and kinds <= {bool, np.bool_, int, np.int64}:
+        names = {"bool" if kind in (bool, np.bool_) else "int" for kind in kinds}
+        name = "int" if "int" in names else "bool"
+        return (
+            f"{first}. y must hold classes of one type. Got an array of objects that are "
+            f"{' and '.join(sorted(names))}: pass y.astype({name})."
+        )
     return (
         f"{first}. y must hold classes: words, whole numbers or bool. Got {np.ravel(y)[0]!r}: take "
         "a regressor, such as SVGPRegressor, for numbers, or make classes of them (pandas.cut)."

@@ -507,9 +507,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         check_same_parameters(self)
         rows, before = later_rows(self, X, y, sample_weight), self._fitted
         if len(rows):  # others are of classes of weight 0
-            clock = Clock()
+            clock, n_rows = Clock(), len(rows)
+            rows = block_plan.merged(self, rows)
             fitted = BlockModels().add(before, later_problem(self, rows, clock))
-            store_blocks(self, fitted, before.targets.after(rows), len(rows), clock.elapsed())
+            store_blocks(self, fitted, before.targets.after(rows), n_rows, clock.elapsed())
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -466,11 +466,12 @@ class AnytimeSGPRegressor(SGPRegressor):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
         before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
-        clock = Clock()
+        clock, n_rows = Clock(), len(rows)
+        rows = block_plan.merged(self, rows)
         fitted = with_later_rows(self, BlockModels(), rows, clock)
         # the constant of the rows before is in the evidence already
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        store_blocks(self, fitted, targets, len(rows), clock.elapsed())
+        store_blocks(self, fitted, targets, n_rows, clock.elapsed())
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -21,7 +21,7 @@ from .latent_tables import (
     latent_choices,
     latent_problem,
 )
-from .settings import check_same_parameters, fingerprints
+from .settings import check_parameters, check_same_parameters, fingerprints
 
 
 class BayesianGPLVM(LatentAnswers):
@@ -353,6 +353,7 @@ class BayesianGPLVM(LatentAnswers):
             If Y or a parameter is not valid, or if a parameter has changed that needs a new
             ``fit``. The estimator is then as before.
         """
+        check_parameters(self)
         clock = Clock(self.max_time)
         with transaction(self):
             if self._fitted is None:

@@ -11,6 +11,7 @@ from ..predict.classes import Classes
 from . import insights
 from .base import BaseSGP, ask, transaction
 from .labels import later_rows
+from .settings import check_parameters
 from .validation import takes_missing
 
 
@@ -98,6 +99,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
             a parameter has changed that needs a new ``fit``. The estimator is then as before, and
             the next batch can come.
         """
+        check_parameters(self)
         if isinstance(getattr(self, "class_weight", None), str):
             raise ValueError(
                 "class_weight='balanced' is not supported for partial_fit, which does not know how "

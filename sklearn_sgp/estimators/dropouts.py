@@ -7,7 +7,7 @@ from sklearn.utils import _safe_indexing
 
 from ..data.checks import check_consistent_length, check_sample_weight
 from ..data.inputs import Inputs
-from ..data.readable import refuse_dates
+from ..data.readable import is_absent, refuse_dates
 from ..data.readable_targets import readable_targets
 from ..likelihoods._names import regression_likelihood
 from .mixed_outputs import check_weighed, mixes_outputs, with_gaps
@@ -50,7 +50,7 @@ def _shape(table):
 def present_rows(estimator, X, y, sample_weight, *, reset):
     """Check a batch, and leave out rows whose targets are all NaN; None where none is left."""
     with readable_targets(y):
-        y = _without_words(y)
+        y = _with_nan(_without_words(y))
     missing = _missing(estimator, y)
     if missing is None:
         return Batch(*checked_numbers(estimator, X, y, sample_weight, reset=reset), 0, (X, y))
@@ -94,6 +94,20 @@ def _without_words(y):
         return words.astype(np.float64)
     except ValueError:  # the checks of y say so
         return y
+
+
+def _with_nan(y):
+    """Return targets with NaN where a dataframe has a value of its own for what is missing."""
+    table = np.asarray(y)
+    if table.dtype.kind != "O":
+        return y
+    # such a value compares with nothing, not even with itself
+    is_none = [is_absent(one) and not isinstance(one != one, bool | np.bool_) for one in table.flat]
+    if not any(is_none):
+        return y
+    table = table.copy()
+    table.flat[np.flatnonzero(is_none)] = np.nan
+    return table
 
 
 def _missing(estimator, y):

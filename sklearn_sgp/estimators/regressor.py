@@ -16,6 +16,7 @@ from ..predict.rescaled import Rescaled
 from . import insights, mixed_outputs
 from .base import BaseSGP, ask, model_at, transaction
 from .numbers import training_rows
+from .settings import check_parameters
 from .validation import takes_missing
 
 # Largest covariance, in rows, of which sample_y(method="auto") takes a root.
@@ -103,6 +104,7 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
             If inputs or parameters are not valid, or if a parameter has changed that needs a new
             ``fit``. The estimator is then as before, and the next batch can come.
         """
+        check_parameters(self)
         with transaction(self):
             if self._fitted is None:
                 self._learn_rows(X, y, sample_weight, is_batch=True)

@@ -81,6 +81,12 @@ def fingerprints(estimator):
     return {name: fingerprint(value) for name, value in given.items()}
 
 
+def check_parameters(estimator):
+    """Check the parameters for a later batch; scikit-learn checks those of a first one alone."""
+    if estimator._fitted is not None:
+        estimator._validate_params()
+
+
 def check_same_parameters(estimator, names=None):
     """Refuse a later batch if a parameter has changed that only a new fit heeds.
 

@@ -251,6 +251,8 @@ def _with_row_noise(estimator, engine, before, problem, share):
 def _later_batch(estimator, inputs, y, weight):
     """Return a `LaterBatch`, repeated rows merged."""
     if inputs.unforeseen is not None:
+        inputs, y, weight = rows_of_weight(inputs, y, weight)
+    if inputs.unforeseen is not None:
         return _doubted(estimator, inputs, y, weight)
     rows = estimator._later_rows(inputs, y, weight)
     if mixes_outputs(estimator):  # each has outputs of its own
@@ -265,7 +267,6 @@ def _later_batch(estimator, inputs, y, weight):
 
 def _doubted(estimator, inputs, y, weight):
     """Return a `LaterBatch` of which some rows lack what no row of the first lacked."""
-    inputs, y, weight = rows_of_weight(inputs, y, weight)
     rows = estimator._later_rows(inputs, y, weight)
     if not mixes_outputs(estimator):
         missing = estimator._format.missing

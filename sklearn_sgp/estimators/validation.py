@@ -198,5 +198,7 @@ def _split_apart(estimator, X, reset, weight):
 
 def rows_of_weight(inputs, y, weight):
     """Return checked rows without those of weight zero."""
-    X, y, weight, *others = drop_zero_weight(inputs.X, y, weight, *inputs[1:])
-    return Inputs(X, *others), y, weight
+    X, y, weight, *others, unforeseen = drop_zero_weight(inputs.X, y, weight, *inputs[1:])
+    if unforeseen is not None and not unforeseen.any():
+        unforeseen = None
+    return Inputs(X, *others, unforeseen), y, weight

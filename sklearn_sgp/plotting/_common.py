@@ -85,8 +85,9 @@ def fitted_model(estimator, attribute, display):
     """Return the fitted model inside pipelines and searches, or raise if it lacks ``attribute``."""
     check_is_fitted(estimator)
     model, _ = final_step(estimator)
-    if not hasattr(model, attribute):
+    if hasattr(model, "predict"):
         check_is_fitted(model, "n_features_in_")  # some models predict before `fit`
+    if not hasattr(model, attribute):
         one = "BayesianGPLVM" if attribute == "embedding_" else "SVGPRegressor"
         raise TypeError(
             f"{display}.from_estimator needs an estimator with {attribute}, such as "

@@ -59,7 +59,10 @@ def _log_mean_densities(likelihood, y, width, mean, variance, noise):
 
 def check_resolution(resolution, n_outputs):
     """Return steps as an array, or raise a ValueError."""
-    steps = np.asarray(resolution, dtype=np.float64)
+    try:
+        steps = np.asarray(resolution, dtype=np.float64)
+    except (TypeError, ValueError):
+        steps = np.array(np.nan)
     if steps.shape not in ((), (n_outputs,)) or not (np.isfinite(steps) & (steps >= 0.0)).all():
         raise ValueError(
             "resolution must be a number of at least 0, in units of y, or one for each output. Got "

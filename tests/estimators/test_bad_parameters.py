@@ -4,7 +4,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+from failures import assert_unchanged, state_of
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -16,7 +18,15 @@ from sklearn.gaussian_process.kernels import (
 )
 from svgp_regressors import assert_finite, quick
 
-from sklearn_sgp import AnytimeSGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPClassifier,
+    AnytimeSGPRegressor,
+    BayesianGPLVM,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPClassifier,
+    SVGPRegressor,
+)
 from sklearn_sgp.kernels import Columns
 
 White = WhiteKernel
@@ -211,3 +221,30 @@ def test_true_is_one():
         options = {"random_state": 0, "max_iter": 2, "model": "vif"}
         pair = [AnytimeSGPRegressor(**options | {name: one}).fit(X, X[:, 0]) for one in (True, 1)]
         assert_array_equal(*(model.predict(X) for model in pair))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (SVGPRegressor, "batch_size", -3),
+        (SVGPRegressor, "learning_rate", -1.0),
+        (AnytimeSGPRegressor, "n_jobs", "a"),
+        (StreamingSGPRegressor, "forget_factor", 1.5),
+        (SVGPClassifier, "batch_size", 0),
+        (AnytimeSGPClassifier, "max_iter", -3),
+        (StreamingSGPClassifier, "trust_region", -1.0),
+        (BayesianGPLVM, "tol", "a"),
+    ],
+)
+def test_parameters_of_a_later_batch_are_checked(toy, kind, name, value):
+    """Steps went downhill (R2 .98 to -.6), batches were dropped, or inner code failed."""
+    X, y = toy
+    args = (X,) if kind is BayesianGPLVM else (X, y > np.median(y) if is_classifier(kind()) else y)
+    model = kind(n_inducing=5, max_iter=2, random_state=0).partial_fit(*args)
+    before = state_of(model)
+    model.set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"The '{name}' parameter .* must be .*Got .* instead"):
+        model.partial_fit(*args)
+    model.set_params(**{name: getattr(kind(max_iter=2, n_inducing=5, random_state=0), name)})
+    assert_unchanged(model, before)
+    model.partial_fit(*args)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from fitted_models import fitted
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
@@ -135,3 +135,20 @@ def test_saved_models_go_on(rows, model):
     assert_array_equal(again.predict(T), ours.predict(T))
     ours._fitted = before
     assert_array_equal(ours.predict(T), expected)
+
+
+@pytest.mark.parametrize("kind", [AnytimeSGPRegressor, AnytimeSGPClassifier])
+def test_weights_of_later_batches_are_repetitions(kind, rng):
+    """Copies took the places of other rows near by: probabilities were .5 apart."""
+    X = rng.normal(size=(500, 3))
+    y = np.sin(2.0 * X[:, 0]) + np.cos(3.0 * X[:, 1]) + 0.3 * rng.normal(size=500)
+    y = (y > 0.4).astype(int) if kind is AnytimeSGPClassifier else y
+    batch, copies = slice(100, 300), np.repeat(np.arange(100, 300), 3)
+    one, other = (
+        kind(n_inducing=20, max_iter=5, random_state=0).fit(X[:100], y[:100]) for _ in range(2)
+    )
+    one.partial_fit(X[batch], y[batch], sample_weight=np.full(200, 3.0))
+    other.partial_fit(X[copies], y[copies])
+    assert other.n_samples_seen_ == 700 and one.n_samples_seen_ == 300
+    ask = "predict_proba" if kind is AnytimeSGPClassifier else "predict"
+    assert_allclose(getattr(one, ask)(X[300:]), getattr(other, ask)(X[300:]), atol=1e-7)

@@ -278,3 +278,33 @@ def test_later_batches_whose_inputs_are_missing_teach_what_is_known(kind, rng):
         warnings.simplefilter("error", UserWarning)
         model.partial_fit(silent, y[900:1000])
     assert model.log_density(X[1000:], y[1000:]).mean() > before - 0.01
+
+
+@pytest.mark.parametrize("dtype", ["Float64", object, "float64"])
+def test_gaps_of_nullable_columns_are_gaps(dtype, data):
+    """Missing values of pandas were told to be left out, with the sensors that were observed."""
+    pd = pytest.importorskip("pandas")
+    X, _, y = data
+    model = StreamingSGPRegressor(n_inducing=8, max_iter=3, random_state=0)
+    plain = StreamingSGPRegressor(n_inducing=8, max_iter=3, random_state=0).partial_fit(X, y)
+    model.partial_fit(X, pd.DataFrame(y).astype(dtype))
+    assert_array_equal(model.predict(X), plain.predict(X))
+    assert model.n_missing_ == plain.n_missing_ > 0
+
+
+@pytest.mark.parametrize("kind", [StreamingSGPRegressor, StreamingSGPClassifier])
+def test_an_absent_row_with_a_missing_input_changes_nothing(kind, rng):
+    """Its gap ended what the first rows were kept for."""
+    X, y = lagged(rng, 400)
+    y = y > 0.0 if kind is StreamingSGPClassifier else y
+    models = kind(random_state=0), kind(random_state=0)
+    for lo in (0, 100, 250):
+        part = slice(lo, {0: 100, 100: 250, 250: 400}[lo])
+        models[0].partial_fit(X[part], y[part])
+        more, weight = np.vstack([X[part], [[np.nan, 0.0]]]), np.append(np.ones(len(X[part])), 0.0)
+        if lo:
+            models[1].partial_fit(more, np.append(y[part], y[0]), sample_weight=weight)
+        else:
+            models[1].partial_fit(X[part], y[part])
+    assert_array_equal(models[0].predict(X), models[1].predict(X))
+    assert models[0].kernel_ == models[1].kernel_

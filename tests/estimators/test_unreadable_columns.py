@@ -422,3 +422,12 @@ def test_weights_that_are_no_numbers(model, weight, cure):
     y = LEVEL > 0.5 if hasattr(model, "predict_proba") else LEVEL
     with pytest.raises(ValueError, match=cure):
         clone(model).fit(LEVEL[:, None], y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(("kind", "cure"), [(bool, "bool"), (int, "int")])
+def test_labels_in_objects_are_told_their_type(kind, cure):
+    """The error named bool as what must hold and what came, and a regressor as the cure."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(kind).astype(object)
+    with pytest.raises(ValueError, match=rf"objects that are {cure}: pass y.astype\({cure}\)"):
+        SVGPClassifier().fit(X, y)

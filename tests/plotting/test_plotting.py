@@ -689,3 +689,9 @@ def test_objectives_in_little_time_stand_for_all_rows(rng, monkeypatch):
     assert model.n_samples_seen_ == 200
     display = ConvergenceDisplay.from_estimator(model, per_row=True)
     np.testing.assert_allclose(display.values, model.objectives_ / 600)
+
+
+def test_a_regressor_that_is_not_fitted_is_not_drawn():
+    """It predicts its prior, and has no inducing inputs: that was an AttributeError."""
+    with pytest.raises(NotFittedError):
+        PosteriorDisplay.from_estimator(SVGPRegressor(), np.linspace(0.0, 1.0, 9)[:, None])

@@ -112,7 +112,7 @@ def test_bad_steps_are_refused():
     """Steps that are negative, not finite or of another shape raise a ValueError."""
     X, y = _table()
     model = SVGPRegressor(n_inducing=15, optimizer=None, random_state=0).fit(X, y)
-    for step in (-1.0, np.nan, np.inf, [1.0, 2.0]):
+    for step in (-1.0, np.nan, np.inf, [1.0, 2.0], "a"):
         with pytest.raises(ValueError, match="resolution must be"):
             model.log_density(X, y, resolution=step)
     with pytest.raises(ValueError, match="resolution must be"):
