@@ -42,6 +42,10 @@ class State:
         """Add a constant to the bound, where that is a part of it."""
         return self
 
+    def with_site_constant(self, constant):
+        """Add a constant that some rows have to the bound, where that is a part of it."""
+        return self
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -156,6 +160,13 @@ class Fitted:
         constant = noise.constant if constant is None else constant
         state = None if self.state is None else self.state.with_constant(constant)
         return replace(self, objective=self.objective + constant, row_noise=noise, state=state)
+
+    def with_constant(self, constant):
+        """Add what some rows have besides to the bound, also where it is computed anew."""
+        if not constant:
+            return self
+        state = self.state.with_site_constant(constant)
+        return replace(self, objective=self.objective + constant, state=state)
 
     def with_information(self, factor):
         """Multiply what the rows say of q(u)."""

@@ -505,10 +505,10 @@ class AnytimeSGPClassifier(SGPClassifier):
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
-        rows, before = later_rows(self, X, y, sample_weight), self._fitted
-        if len(rows):  # others are of classes of weight 0
-            clock, n_rows = Clock(), len(rows)
-            rows = block_plan.merged(self, rows)
+        before, merges = self._fitted, block_plan.merges_rows(self)
+        rows, n_rows = later_rows(self, X, y, sample_weight, merges)
+        if n_rows:  # others are of classes of weight 0
+            clock = Clock()
             fitted = BlockModels().add(before, later_problem(self, rows, clock))
             store_blocks(self, fitted, before.targets.after(rows), n_rows, clock.elapsed())
 

@@ -465,13 +465,14 @@ class AnytimeSGPRegressor(SGPRegressor):
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the blocks."""
         check_same_parameters(self)
-        before, (rows, noise, targets) = self._fitted, checked_batch(self, X, y, sample_weight)
-        clock, n_rows = Clock(), len(rows)
-        rows = block_plan.merged(self, rows)
-        fitted = with_later_rows(self, BlockModels(), rows, clock)
+        merges, before = block_plan.merges_rows(self), self._fitted
+        batch = checked_batch(self, X, y, sample_weight, merges)
+        clock, noise = Clock(), batch.noise
+        fitted = with_later_rows(self, BlockModels(), batch, clock)
         # the constant of the rows before is in the evidence already
         fitted = fitted.with_noise(noise, noise.constant - before.row_noise.constant)
-        store_blocks(self, fitted, targets, n_rows, clock.elapsed())
+        fitted, n_rows = fitted.with_constant(batch.constant), len(batch.inputs.X)
+        store_blocks(self, fitted, batch.targets, n_rows, clock.elapsed())
 
     def _default_kernels(self):
         near = block_plan.uses_near_rows(self)

@@ -1,10 +1,5 @@
 """What the estimators in blocks ask of their engine."""
 
-from dataclasses import replace
-
-import numpy as np
-
-from ..data.rows import merge_repeated
 from ..engines.blocks.models import conditioned_name, specification
 from ..engines.blocks.schedules import Average, RobbinsMonro
 from ..engines.blocks.state import BlockPlan
@@ -100,18 +95,6 @@ def check_sites(estimator):
 def merges_rows(estimator):
     """Return whether repeated rows are merged: those of given blocks or in order are not."""
     return estimator.block_column is None and estimator.partition != "contiguous"
-
-
-def merged(estimator, rows):
-    """Return the rows of a later batch, equal ones as one that counts as often, as in `fit`.
-
-    They would take the places of other rows near by. Rows stay as they are where none are equal,
-    and where each has a noise of its own.
-    """
-    if not merges_rows(estimator) or rows.counts is not None or np.isnan(rows.y).any():
-        return rows
-    X, y, weight, offset, _ = merge_repeated(rows.X, rows.y, rows.weight, rows.offset)
-    return rows if len(X) == len(rows) else replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 
 def rows_in_blocks(estimator, inputs, y, weight):

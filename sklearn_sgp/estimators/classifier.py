@@ -229,7 +229,7 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         targets = self._fitted.targets
         if X is None:
             return None, targets
-        return later_rows(copy.copy(self), X, y, sample_weight), targets
+        return later_rows(copy.copy(self), X, y, sample_weight)[0], targets
 
     def _model(self):
         """Return the distribution of labels."""

@@ -10,7 +10,7 @@ from ..predict.unforeseen import Unforeseen
 
 
 def with_doubts(fitted, rows, inputs, missing, n_jobs):
-    """Return rows whose noise includes what is left open where a value of X is missing.
+    """Let the noise of rows include what is left open where a value of X is missing.
 
     That is the variance of the predicted function over what may stand there, of the output of which
     most is left open. Rows stay as they are where noise is not Gaussian, or has a function of its
@@ -22,10 +22,19 @@ def with_doubts(fitted, rows, inputs, missing, n_jobs):
     inputs : Inputs
         Of the same rows.
     missing : MissingValues
+
+    Returns
+    -------
+    rows : Rows
+    constant : float
+        Of the log densities of the rows, whose normalisers count observations alone.
     """
     if inputs.unforeseen is None or fitted.noise.differs or not fitted.likelihood.conjugate:
-        return rows
+        return rows, 0.0
     known = fitted.predictor.moments(inputs, n_jobs)[1]
     averaged = Unforeseen(fitted.predictor, missing).moments(inputs, n_jobs)[1]
     left_open = np.maximum(averaged - known, 0.0) / fitted.noise_variance
-    return rows.with_precision(1.0 / (1.0 + left_open.max(axis=1)))
+    log_precision = -np.log1p(left_open.max(axis=1))
+    rows = rows.with_precision(np.exp(log_precision))
+    n_observed = (~np.isnan(rows.y)).sum(axis=1)
+    return rows, 0.5 * float((rows.counts * n_observed) @ log_precision)

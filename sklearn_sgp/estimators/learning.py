@@ -20,6 +20,7 @@ from ..optimize.parameters import ParameterSpace
 from ..optimize.progress import Clock, Trace
 from .asking import answered
 from .attributes import OF_NOISE, fitted_attributes, set_attributes, trace_attributes
+from .doubts import with_doubts
 from .label_frequencies import WeighFrequencies
 from .observed_steps import MoveMeans
 from .settings import fingerprints, later_problem
@@ -72,6 +73,7 @@ def _attributes_now(estimator, fit, recipe, parameters):
     held = replace(
         problem,
         rows=sample,
+        widths=fit.targets.widths(sample),
         start=replace(start, parameters=parameters, space=ParameterSpace(())),
         inference=_begun(problem),
         settings=replace(problem.settings, optimizer=None, max_steps=None),
@@ -117,13 +119,15 @@ def store(estimator, fitted, weight, trace=None):
 # ---- Later batches of independent rows and of blocks; those of streams: `streaming`
 
 
-def with_later_rows(estimator, engine, rows, clock, learns=True):
+def with_later_rows(estimator, engine, batch, clock, learns=True):
     """Add the rows of a later batch to a fit, and to the one that its mean is told with."""
-    before = estimator._fitted
+    before, rows = estimator._fitted, batch.rows
     fitted = engine.add(before, later_problem(estimator, rows, clock, learns))
 
     def joined(reference):
         own = with_targets(rows, before.targets, reference.targets)
+        missing = estimator._format.missing
+        own, _ = with_doubts(reference, own, batch.inputs, missing, estimator.n_jobs)
         problem = later_problem(estimator, own, clock, learns)
         added = engine.add(reference, replace(problem, start=reference.start))
         predictor = added.predictor.ready()

@@ -1,10 +1,15 @@
 """Targets that are numbers: rows of regressors, and later batches of them."""
 
 import copy
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
 
 from ..data.checks import check_lowest, check_scaled
+from ..data.inputs import Inputs
 from ..data.observed_outputs import check_observed
-from ..data.rows import drop_zero_weight, make_rows
+from ..data.rows import Rows, drop_zero_weight, make_rows, merge_repeated
 from ..noise.left_out_errors import with_precisions
 from ..noise.row_noise import AS_NEW, Counting
 from . import mixed_outputs
@@ -33,30 +38,57 @@ def later_rows(fitted, inputs, y, weight):
     return make_rows(X, fitted.targets.warped(y), weight, fitted.targets, labels, offset)
 
 
-def checked_batch(estimator, X, y, sample_weight):
-    """Return a later batch and what it has to join.
+class LaterRows(NamedTuple):
+    """A later batch of numbers, and what it has to join.
 
-    Returns
-    -------
+    Attributes
+    ----------
     rows : Rows
         With the precisions of their noise.
-    noise : RowNoise or None
-        That of all rows, None where it is the same for each.
+    inputs : Inputs
+        Of the rows as they came.
+    noise : RowNoise or EqualNoise
+        That of all rows.
     targets : Targets
+    constant : float
+        What the rows add to the bound besides; see `with_doubts`.
     """
-    fitted = estimator._fitted
+
+    rows: Rows
+    inputs: Inputs
+    noise: object
+    targets: object
+    constant: float
+
+
+def checked_batch(estimator, X, y, sample_weight, merges=False):
+    """Return `LaterRows`, equal ones merged if so wished and none lacks what no first row did."""
+    fitted, constant = estimator._fitted, 0.0
     batch = checked_numbers(estimator, X, y, sample_weight, reset=False)
     inputs, y, weight = rows_of_weight(*batch)
-    rows = later_rows(fitted, inputs, y, weight)
-    if not mixed_outputs.mixes_outputs(estimator):
+    rows, targets = later_rows(fitted, inputs, y, weight), fitted.targets
+    if inputs.unforeseen is None:
+        rows = merged(rows) if merges else rows
+    elif not mixed_outputs.mixes_outputs(estimator):
         missing = estimator._format.missing
-        rows = with_doubts(fitted, rows, inputs, missing, estimator.n_jobs)
-    targets = fitted.targets.joined(fitted.targets.columns(y), weight)
+        rows, constant = with_doubts(fitted, rows, inputs, missing, estimator.n_jobs)
     if estimator._drift is not None:
         n_rows = estimator.n_samples_seen_ + len(rows)
         estimator._drift = estimator._drift.after(rows, n_rows, estimator._model())
     counting = _counting(estimator, len(rows))
-    return *with_precisions(fitted, rows, estimator.n_jobs, counting), targets
+    rows, noise = with_precisions(fitted, rows, estimator.n_jobs, counting)
+    return LaterRows(rows, inputs, noise, targets.joined(targets.columns(y), weight), constant)
+
+
+def merged(rows):
+    """Return rows, equal ones as one that counts as often, as in `fit`; as they are without any.
+
+    They would take the places of other rows near by.
+    """
+    if np.isnan(rows.y).any():
+        return rows
+    X, y, weight, offset, _ = merge_repeated(rows.X, rows.y, rows.weight, rows.offset)
+    return rows if len(X) == len(rows) else replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 
 def _counting(estimator, n_rows):
@@ -74,4 +106,10 @@ def training_rows(estimator, X, y, sample_weight):
         return None, fitted.targets
     asked = copy.copy(estimator)  # new categories stay unknown to the model itself
     inputs, y, weight = checked_numbers(asked, X, y, sample_weight, reset=False)
+    if inputs.unforeseen is not None and not fitted.state.keeps_rows:
+        raise ValueError(
+            "X must have values in all columns that had all of theirs in the first batch, or the "
+            "model must keep its rows. Got a row without: what it has taught is not known. Leave "
+            "out such rows, or call fit with all of them."
+        )
     return later_rows(fitted, inputs, y, weight), fitted.targets.of_rows(y, weight)

@@ -187,7 +187,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
-    constant = noise.constant - before.row_noise.constant
+    constant = noise.constant - before.row_noise.constant + batch.constant
     fitted = fitted.with_noise(noise, constant)
     trace.objectives = [value + constant for value in trace.objectives]
     fitted, targets = about_learned_means(fitted, targets.of_rows(y, weight).after(rows))
@@ -267,11 +267,11 @@ def _later_batch(estimator, inputs, y, weight):
 
 def _doubted(estimator, inputs, y, weight):
     """Return a `LaterBatch` of which some rows lack what no row of the first lacked."""
-    rows = estimator._later_rows(inputs, y, weight)
+    rows, constant = estimator._later_rows(inputs, y, weight), 0.0
     if not mixes_outputs(estimator):
-        missing = estimator._format.missing
-        rows = with_doubts(estimator._fitted, rows, inputs, missing, estimator.n_jobs)
-    return LaterBatch(rows, np.arange(len(rows)), inputs)
+        missing, n_jobs = estimator._format.missing, estimator.n_jobs
+        rows, constant = with_doubts(estimator._fitted, rows, inputs, missing, n_jobs)
+    return LaterBatch(rows, np.arange(len(rows)), inputs, constant)
 
 
 def _engine(estimator):

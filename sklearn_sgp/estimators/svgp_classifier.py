@@ -374,7 +374,7 @@ class SVGPClassifier(SGPClassifier):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
         check_same_parameters(self)
-        rows = later_rows(self, X, y, sample_weight)
+        rows, _ = later_rows(self, X, y, sample_weight)
         if len(rows):  # others are of classes of weight 0
             self._fitted = fitted = self._fitted.after_labels(rows.y)
             fitted = variational(self).add(fitted, later_problem(self, rows, clock))

@@ -442,10 +442,11 @@ class SVGPRegressor(SGPRegressor):
         """Add a later batch to the posterior."""
         clock = Clock(self.max_time)
         check_same_parameters(self)
-        rows, noise, targets = checked_batch(self, X, y, sample_weight)
+        batch = checked_batch(self, X, y, sample_weight)
         engine, learns = variational(self), not mixes_outputs(self)
-        fitted = with_later_rows(self, engine, rows, clock, learns)
-        store_batch(self, fitted.with_noise(noise), targets)
+        fitted = with_later_rows(self, engine, batch, clock, learns).with_noise(batch.noise)
+        share = 1.0 if self.total_samples is None else self.total_samples / len(batch.rows)
+        store_batch(self, fitted.with_constant(share * batch.constant), batch.targets)
 
     def _default_kernels(self):
         return {

@@ -35,11 +35,14 @@ class LaterBatch(NamedTuple):
         In which they came.
     inputs : Inputs
         What is asked of a model about them.
+    constant : float
+        What they add to the bound besides; see `doubts.with_doubts`.
     """
 
     rows: Rows
     order: np.ndarray
     inputs: Inputs
+    constant: float = 0.0
 
 
 def watched(estimator, fitted, batch):
@@ -54,7 +57,7 @@ def watched(estimator, fitted, batch):
     share : float
         What is known counts so much of what it did.
     """
-    rows, order, _ = batch
+    rows, order, *_ = batch
     share, watch = estimator.forget_factor, scored(estimator, fitted, batch)
     telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
     fitted = counted(fitted, rows, fitted.targets)
@@ -101,7 +104,7 @@ def _with(fitted, watch):
 
 def scored(estimator, fitted, batch):
     """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
-    rows, _, inputs = batch
+    rows, inputs = batch.rows, batch.inputs
     state, density = fitted.state, np.nan
     if inputs.unforeseen is None and not mixes_outputs(estimator):
         # score and bands are of the same moments

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fitted_models import fitted
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import AnytimeSGPClassifier, AnytimeSGPRegressor
@@ -152,3 +153,25 @@ def test_weights_of_later_batches_are_repetitions(kind, rng):
     assert other.n_samples_seen_ == 700 and one.n_samples_seen_ == 300
     ask = "predict_proba" if kind is AnytimeSGPClassifier else "predict"
     assert_allclose(getattr(one, ask)(X[300:]), getattr(other, ask)(X[300:]), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AnytimeSGPClassifier(likelihood="dirichlet"),
+        AnytimeSGPRegressor(likelihood="student_t"),
+    ],
+    ids=["regressions of labels", "student_t"],
+)
+def test_copies_whose_noise_is_their_own_are_merged(model, rng):
+    """They have equal precisions, and were other near rows."""
+    X = rng.normal(size=(340, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.normal(size=340)
+    y = (y > 0.0).astype(int) if isinstance(model, AnytimeSGPClassifier) else y
+    model = clone(model).set_params(n_inducing=20, max_iter=3, random_state=0)
+    batch, copies = slice(100, 240), np.repeat(np.arange(100, 240), 3)
+    one, other = (clone(model).fit(X[:100], y[:100]) for _ in range(2))
+    one.partial_fit(X[batch], y[batch], sample_weight=np.full(140, 3.0))
+    other.partial_fit(X[copies], y[copies])
+    ask = "predict_proba" if isinstance(model, AnytimeSGPClassifier) else "predict"
+    assert_allclose(getattr(one, ask)(X[240:]), getattr(other, ask)(X[240:]), atol=1e-3)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from numbers import Integral
 
+import numpy as np
+
 from ...data.distinct import n_distinct
 from ...data.running_moments import RunningMoments
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
@@ -190,7 +192,7 @@ class Stream:
         places, n_jobs = state.places, problem.settings.n_jobs
         is_measure = _measures_bands(fitted if before is None else before, problem)
         if is_measure:
-            state = replace(state, bands=self._bands(state.bands, fitted, problem))
+            state = replace(state, bands=self._bands(state, fitted, problem))
         state = state.with_band_share()
         if not (is_measure and self.samples_rows):
             return replace(state, places=NO_PLACES)
@@ -203,15 +205,17 @@ class Stream:
         places, share = places.judged(fitted, state.band_share, self.alpha_divergence, n_jobs)
         return replace(state, places=places, band_share=share)
 
-    def _bands(self, bands, fitted, problem):
+    def _bands(self, state, fitted, problem):
         """Return `Bands` with the rows of a batch that was learned from.
 
         Of all rows where these are known, and some came several times, maybe in several batches.
         """
-        rows, n_jobs = problem.rows, problem.settings.n_jobs
+        bands, rows, n_jobs = state.bands, problem.rows, problem.settings.n_jobs
+        if not rows.are_certain.all():
+            rows = rows.select(np.flatnonzero(rows.are_certain))
         if self.known is not None and (self.known.rows.weights[1] > 1.0).any():
             bands, rows = NO_BANDS, self.known.rows
-        return bands.joined(fitted, rows, self.alpha_divergence, n_jobs)
+        return bands.joined(fitted, rows, self.alpha_divergence, n_jobs) if len(rows) else bands
 
     def may_keep(self, start, settings):
         """Return whether rows are kept to begin with more, though they are enough to go on."""

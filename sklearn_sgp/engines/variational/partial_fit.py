@@ -49,6 +49,10 @@ class RowState(State):
     seconds: float = 0.0
     n_added: int = 0
 
+    def with_site_constant(self, constant):
+        """Add a constant that some rows have to the bound."""
+        return replace(self, scalars=self.scalars.with_constant(constant))
+
     @classmethod
     def after_fit(cls, scalars, weight, is_whole):
         """Return the state after a fit.

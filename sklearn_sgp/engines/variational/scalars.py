@@ -37,6 +37,10 @@ class RowScalars:
         bound = collapsed_value(q, scalars, noise_variance)
         return replace(scalars, constant=found.evidence - bound)
 
+    def with_constant(self, constant):
+        """Add to the constant."""
+        return replace(self, constant=self.constant + constant)
+
     def plus(self, sums):
         return replace(
             self,
