@@ -5,7 +5,7 @@ column that holds 1 where another one has no value stands behind all others. Wha
 predicts sees a table without gaps, and a length scale says how much a gap tells.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +81,10 @@ class NoMissing:
         """Return itself."""
         return self
 
+    def extended(self, X, sample_weight=None):
+        """Return itself."""
+        return self
+
     def filled(self, X):
         """Return X as it is."""
         return X
@@ -140,6 +144,29 @@ class MissingValues:
             shift, precision = _learned_relations(scaled, weight)
             mean = mean + std * shift
         return MissingValues(columns, mean, std, limits, precision)
+
+    def extended(self, X, sample_weight=None):
+        """Return the same with what later rows (n, d) say of columns that had one value, or none.
+
+        Relations to other columns are not learned any more.
+        """
+        constant = np.flatnonzero(np.ptp(self.limits, axis=1) == 0.0)
+        if not len(constant):
+            return self
+        weight = _valid_weight(X, sample_weight)
+        weight = np.ones(len(X)) if weight is None else weight
+        told = _moments(np.asarray(X, dtype=np.float64)[:, constant], weight)
+        varies = np.ptp(told[2], axis=1) > 0.0
+        if not varies.any():
+            return self
+        parts, own = [part.copy() for part in (self.mean, self.std, self.limits)], constant[varies]
+        for part, new in zip(parts, told, strict=True):
+            part[own] = new[varies]
+        precision = None if self.precision is None else self.precision.copy()
+        if precision is not None:
+            precision[own] = precision[:, own] = 0.0
+            precision[own, own] = 1.0
+        return replace(self, mean=parts[0], std=parts[1], limits=parts[2], precision=precision)
 
     def filled(self, X):
         """Return X without gaps, and behind it for each of ``columns`` whether it is missing."""

@@ -80,7 +80,8 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         # an error where they do not fit those before
         batch = _later_batch(estimator, inputs, y, weight)
         state = replace(before.state, watch=scored(estimator, before, batch))
-        initial = before.state.initial_rows.joined(inputs, y, weight)
+        some = _whole(inputs, y, weight)  # others if none is
+        initial = before.state.initial_rows.joined(*(some or (inputs, y, weight)))
     else:
         check_same_parameters(estimator)
         initial, state = _add(estimator, engine, inputs, y, weight, clock)
@@ -161,9 +162,13 @@ def _add(estimator, engine, inputs, y, weight, clock):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
     before, share = watched(estimator, before, batch)
-    initial, is_whole = None, batch.inputs.unforeseen is None
-    if is_whole and share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
-        initial = _kept(estimator, engine, before, inputs, y, weight, rows)
+    initial, known = None, rows
+    if share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
+        initial, some = before.state.initial_rows, (inputs, y, weight)
+        if before.start.likelihood.conjugate:  # rows in doubt are not kept
+            known, some = batch.whole, _whole(inputs, y, weight)
+        if some is not None:
+            initial = _kept(estimator, engine, before, *some, known)
         if initial is not None and initial.is_due:
             return initial, before.state
         initial = None if initial is None else initial.kept()
@@ -183,7 +188,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
     if in_turn or (is_known and initial is not None):
         earlier = before.state.initial_rows.rows
-        engine = replace(engine, known=_known(estimator, earlier, initial, rows, targets))
+        units = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
+        engine = replace(engine, known=_known(estimator, earlier, initial, units, targets))
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
@@ -217,6 +223,17 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
         return None
     return initial.worth_keeping(*how)
+
+
+def _whole(inputs, y, weight):
+    """Return the rows that lack nothing which no first row lacked; None if all of them do."""
+    if inputs.unforeseen is None:
+        return inputs, y, weight
+    whole = np.flatnonzero(~inputs.unforeseen.any(axis=1))
+    if not len(whole):
+        return None
+    some = inputs.select(whole)._replace(unforeseen=None)
+    return some, y[whole], None if weight is None else weight[whole]
 
 
 def _known(estimator, earlier, initial, rows, targets):

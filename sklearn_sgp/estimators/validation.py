@@ -114,8 +114,11 @@ def takes_missing(estimator):
 
 
 def _learn_missing(estimator, X, weight, reset):
+    form = estimator._format
     if reset:
-        estimator._format = estimator._format.with_missing(X, weight)
+        estimator._format = form.with_missing(X, weight)
+    else:
+        estimator._format = replace(form, missing=form.missing.extended(X, weight))
 
 
 def _kernel(estimator, reset):

@@ -44,6 +44,22 @@ class LaterBatch(NamedTuple):
     inputs: Inputs
     constant: float = 0.0
 
+    @property
+    def whole(self):
+        """The rows that lack nothing which no first row lacked."""
+        if self.inputs.unforeseen is None:
+            return self.rows
+        return self.rows.select(np.flatnonzero(~self.inputs.unforeseen.any(axis=1)))
+
+    @property
+    def telling(self):
+        """The rows that may tell what has changed: they, and others of which hardly more is open.
+
+        That is known where noise is of one size, in which it counts.
+        """
+        has_doubts = self.inputs.unforeseen is not None and self.rows.counts is not None
+        return self.rows if has_doubts else self.whole
+
 
 def watched(estimator, fitted, batch):
     """Score a `LaterBatch`, tell of outliers and shifts, and answer the latter.
@@ -59,8 +75,10 @@ def watched(estimator, fitted, batch):
     """
     rows, order, *_ = batch
     share, watch = estimator.forget_factor, scored(estimator, fitted, batch)
-    telling, in_order = map(fitted.state.telling, (rows, rows.select(order)))
-    fitted = counted(fitted, rows, fitted.targets)
+    is_whole = batch.inputs.unforeseen is None  # others have no order of their own
+    in_order = rows.select(order) if is_whole else batch.telling
+    telling, in_order = map(fitted.state.telling, (batch.telling, in_order))
+    fitted = counted(fitted, batch.telling, fitted.targets)
     # a measure are units that follow rows, and a kernel or noise that are learned
     can_shift = fitted.state.moments is not None and fitted.start.learns(estimator.optimizer)
     if not (can_shift and len(telling)):
@@ -113,7 +131,7 @@ def scored(estimator, fitted, batch):
     if has_predictive_density(fitted.likelihood):
         log_p = estimator._log_densities(fitted, rows, inputs)
         density = np.average(log_p, weights=rows.weights[1])
-    telling = rows if inputs.unforeseen is None else state.telling(rows)
+    telling = rows if inputs.unforeseen is None else state.telling(batch.telling)
     is_new = state.places.sample.lacks(telling)
     told = state.bands.told(fitted, telling, state.watch.told, estimator.n_jobs, is_new)
     watch = replace(state.watch, told=told)

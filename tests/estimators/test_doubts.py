@@ -6,7 +6,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF
 
-from sklearn_sgp import AnytimeSGPRegressor, StreamingSGPRegressor, SVGPRegressor
+from sklearn_sgp import (
+    AnytimeSGPRegressor,
+    StreamingSGPClassifier,
+    StreamingSGPRegressor,
+    SVGPRegressor,
+)
 
 NOISE = 0.04
 GIVEN = {
@@ -72,3 +77,78 @@ def test_later_batches_keep_the_constant(batches, rng):
     covariance = GIVEN["kernel"](inputs) + np.diag(noise)
     evidence = multivariate_normal(cov=covariance).logpdf(np.concatenate([y, more, last]))
     assert_allclose(model.objective_, evidence, atol=0.05)
+
+
+def test_a_gap_does_not_end_what_a_stream_of_classes_keeps(rng):
+    """Class after class: one NaN in the second batch, and the kernel was never learned."""
+    X = rng.normal(size=(240, 3))
+    y = np.repeat(np.arange(4), 60)
+    X[:, 0] += 3.0 * y
+    model = StreamingSGPClassifier(random_state=0)
+    for k in range(4):
+        part = X[y == k].copy()
+        if k == 1:
+            part[3, 2] = np.nan
+        model.partial_fit(part, y[y == k], classes=range(4))
+    T = rng.normal(size=(200, 3))
+    label = rng.integers(0, 4, 200)
+    T[:, 0] += 3.0 * label
+    assert model.score(T, label) > 0.85
+
+
+def test_a_gap_does_not_end_what_a_stream_of_numbers_keeps(rng):
+    """Rows without gaps are kept, and the stream begins anew with them."""
+    X = rng.uniform(0.0, 6.0, (400, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
+    X[60, 0] = np.nan
+    model, kept = StreamingSGPRegressor(random_state=0), []
+    for lo in range(0, 400, 50):
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+        rows = model._fitted.state.initial_rows
+        kept.append(0 if rows is None else len(rows.rows))
+    assert kept[1] == 99 and kept[2] == 149
+    assert np.isfinite(model.log_evidence_)
+    grid = np.column_stack([np.linspace(0.2, 5.8, 40), np.full(40, 3.0)])
+    assert np.abs(model.predict(grid) - np.sin(2.0 * grid[:, 0])).max() < 0.3
+
+
+@pytest.mark.filterwarnings("error:Batches should go on")
+@pytest.mark.parametrize("options", [{"likelihood": "heteroscedastic"}, {"n_latent": 1}])
+def test_a_silent_column_is_no_shift_whatever_the_noise(options, rng):
+    """Filled values told a shift where noise is of each row, or outputs are mixed."""
+    X = rng.uniform(0.0, 6.0, (500, 2))
+    y = 2.0 * np.sin(X[:, 0]) + 0.1 * rng.standard_normal(500)
+    y = np.column_stack([y, -y]) if "n_latent" in options else y
+    X[400:440, 0] = np.nan
+    model = StreamingSGPRegressor(random_state=0, **options)
+    for lo in range(0, 500, 50):
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+    assert model.n_shifts_ == 0
+
+
+@pytest.mark.parametrize("first", [1, 40])
+def test_columns_that_had_one_value_are_filled_by_what_came_later(first, rng):
+    """A stream that began with one row filled gaps with its values for ever, as if known."""
+    X = rng.uniform(0.0, 6.0, (300, 2))
+    y = 2.0 * np.sin(X[:, 0]) + 0.1 * rng.standard_normal(300)
+    X[:first, 0] = 0.5
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:first], y[:first])
+    for lo in range(first, 300, 50):
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+    known = model.predict([[3.0, 3.0]], return_std=True)[1]
+    lacking = model.predict([[np.nan, 3.0]], return_std=True)[1]
+    assert lacking > 1.0 and lacking > 1.5 * known
+
+
+def test_rows_in_doubt_do_not_begin_a_short_stream(rng):
+    """In the first 25 rows filled values counted as known."""
+    X = rng.uniform(0.0, 6.0, (72, 2))
+    y = 2.0 * np.sin(X[:, 0]) + 0.05 * rng.standard_normal(72)
+    one, other = X.copy(), X.copy()
+    one[12:20, 0] = np.nan
+    models = [StreamingSGPRegressor(random_state=0) for _ in range(2)]
+    for lo in range(0, 72, 12):
+        models[0].partial_fit(one[lo : lo + 12], y[lo : lo + 12])
+        skip = 8 if lo == 12 else 0
+        models[1].partial_fit(other[lo + skip : lo + 12], y[lo + skip : lo + 12])
+    assert_allclose(models[0].noise_variance_, models[1].noise_variance_, rtol=0.2)
