@@ -22,9 +22,22 @@ def fingerprint(value):
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        parts = value if isinstance(value, list | tuple) else ()
-        return type(value).__qualname__, *map(fingerprint, parts)
-    return array.shape, hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
+        return _of_things(value)
+    is_mask = np.asarray(value).dtype.kind == "b"  # of columns, not of their places
+    return array.shape, is_mask, hashlib.sha256(np.ascontiguousarray(array)).hexdigest()
+
+
+def _of_things(value):
+    """Return the fingerprint of what is no number: its type, its name, and what it consists of."""
+    kind, name = type(value).__qualname__, getattr(value, "__name__", "")
+    if isinstance(value, list | tuple):
+        return kind, *map(fingerprint, value)
+    if isinstance(value, slice):
+        return repr(value)
+    if callable(value) or not hasattr(value, "__dict__"):
+        return kind, getattr(value, "__module__", ""), name
+    public = {part: of_part for part, of_part in vars(value).items() if part[:1] != "_"}
+    return kind, fingerprint(public)
 
 
 def structure(kernel):

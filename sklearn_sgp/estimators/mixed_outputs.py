@@ -145,9 +145,10 @@ def score(y, mean, sample_weight):
     if y.shape != mean.shape:
         raise ValueError(f"y must have {mean.shape[1]} columns, as in fit. Got shape {y.shape}.")
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+    seen = ~np.isnan(y) & (weight > 0.0)[:, None]
     scores = [
         r2_score(y[rows, p], mean[rows, p], sample_weight=weight[rows])
-        for p, rows in enumerate((~np.isnan(y)).T)
-        if rows.any()
+        for p, rows in enumerate(seen.T)
+        if rows.sum() > 1  # one row has no variance
     ]
-    return float(np.mean(scores))
+    return float(np.mean(scores)) if scores else np.nan

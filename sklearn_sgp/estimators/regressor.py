@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import _fit_context
@@ -463,9 +463,11 @@ class SGPRegressor(MultiOutputMixin, RegressorMixin, BaseSGP):
         refuse_iterator("y", y)
         refuse_iterator("sample_weight", sample_weight)
         mixed = self._fitted is not None and self._fitted.parameters.mixes_outputs
+        if mixed:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan")
         if not (mixed and mixed_outputs.has_missing(y)):
             return super().score(X, y, sample_weight)
-        return mixed_outputs.score(np.asarray(y), self.predict(X), sample_weight)
+        return mixed_outputs.score(y, self.predict(X), sample_weight)
 
     def _training_rows(self, X, y, sample_weight):
         return training_rows(self, X, y, sample_weight)

@@ -369,6 +369,7 @@ class SVGPClassifier(SGPClassifier):
         run_recipe(self, fit, recipe, FitProgress(self, X, y), clock)
         if is_batch and self.total_samples is not None:
             self._fitted = scaled_to_total(self._fitted, self.total_samples, self.natural_step)
+            self._mark = None  # it is no fit of these rows any more
 
     def _add_rows(self, X, y, sample_weight):
         """Add a later batch to the posterior."""

@@ -322,3 +322,13 @@ def test_relevance_is_that_of_each_dimension(bounds):
     assert plain.relevance_[0] > 3.0 * plain.relevance_[1]
     if bounds == "fixed":
         assert_allclose(plain.relevance_, [1.0, 0.01])
+
+
+def test_a_constant_of_another_precision_is_constant(rng):
+    """0.1 in double precision is not 0.1 in single: the column had a scale of 1.5e-9."""
+    Y = np.column_stack([rng.normal(size=(60, 3)), np.full(60, 0.1)])
+    model = BayesianGPLVM(2, max_iter=5, random_state=0).fit(Y.astype(np.float32))
+    model.partial_fit(Y[:20])
+    assert model.objective_ < 500.0
+    assert np.isfinite(model.score_samples(Y[:5])).all()
+    assert model.score_samples(Y[:5]).max() < 20.0

@@ -415,3 +415,13 @@ def test_total_samples_may_change_between_batches(totals, rng):
     model.partial_fit(X[:40], y[:40]).partial_fit(X[40:60], y[40:60])
     model.set_params(total_samples=totals[1]).partial_fit(X[60:], y[60:])
     assert np.isfinite(model.objective_)
+
+
+@pytest.mark.filterwarnings("ignore:inducing=.fourier. needs", "ignore:max_iter=5")
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_by_many_features_are_judged_by_all_of_them(seed):
+    """Half of all seeds ended in a ValueError of NumPy's, others judged by another process."""
+    X = np.random.default_rng(seed).normal(size=(260, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = SVGPClassifier(inducing="fourier", max_iter=5, random_state=seed).fit(X, y)
+    assert model.score(X, y) > 0.85

@@ -413,3 +413,17 @@ def test_a_list_of_kernels_is_refused():
     """All latent functions share a kernel."""
     with pytest.raises(ValueError, match="'kernel' parameter"):
         SVGPRegressor([RBF(1.0), RBF(0.4)], n_latent=2).fit([[0.0], [1.0]], np.eye(2))
+
+
+def test_scores_of_outputs_with_hardly_any_rows_are_numbers(rng):
+    """An output that one row has made the score NaN; nullable columns were refused."""
+    pd = pytest.importorskip("pandas")
+    X = rng.uniform(0.0, 6.0, (60, 1))
+    Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(60, 2))
+    Y[:10, 1] = np.nan
+    model = SVGPRegressor(n_latent=2, n_inducing=12, max_iter=10, random_state=0).fit(X, Y)
+    table = pd.DataFrame(Y).astype("Float64")
+    assert model.score(X, table) == model.score(X, Y) > 0.5
+    assert np.isfinite(model.score(X[:11], Y[:11]))
+    weight = np.where(np.arange(60) < 10, 1.0, 0.0)
+    assert np.isfinite(model.score(X, Y, sample_weight=weight))

@@ -15,8 +15,12 @@ def columns_that_vary(columns, Y):
 
     Y, (n, P), has all columns of the batch.
     """
-    away = np.fmax.reduce(np.abs(Y - columns.constants), axis=0, initial=0.0)
-    is_new = ~columns.varying & (away > 1e-10 * np.abs(columns.constants))
+    constants = columns.constants
+    away = np.fmax.reduce(np.abs(Y - constants), axis=0, initial=0.0)
+    # a number of single precision is another one in double
+    is_single = (Y.dtype == np.float32) | (constants == constants.astype(np.float32))
+    least = np.where(is_single, np.finfo(np.float32).eps, 1e-10)
+    is_new = ~columns.varying & (away > least * np.abs(constants))
     if not is_new.any():
         return columns
     # centred at their constants, so that all earlier rows have the scaled value 0

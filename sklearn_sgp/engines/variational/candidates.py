@@ -185,7 +185,9 @@ def _some(rows, size, rng):
 
 
 def _with_few_inputs(start, rows, rng):
-    """Return a start with few inducing inputs, chosen among some rows."""
+    """Return a start with few inducing inputs, chosen among some rows; features stay."""
+    if start.parameters.has_features:
+        return start
     kernel, m = start.parameters.kernel, min(_FEW_INDUCING, len(start.parameters.Z))
     scale = input_scales(kernel, column_mean_std(rows.X, rows.observations)[1])
     Z = choose_inducing("kmeans", rows.X, rows.observations, m, kernel, scale, rng)

@@ -93,7 +93,9 @@ def with_regressed_start(problem):
 
 
 def _at_rows(problem, X):
-    """Return the problem with rows as inducing inputs."""
+    """Return the problem with rows as inducing inputs; features stay."""
+    if problem.start.parameters.has_features:
+        return problem
     start, few = problem.start, np.unique(np.asarray(X, dtype=np.float64), axis=0)
     start, *others = (
         replace(one, parameters=one.parameters.with_values(Z=few))

@@ -54,8 +54,9 @@ class LabelFolds:
     def of(cls, problem, parts, deadline):
         """Hold out parts, pairs of known rows and others, with no steps after a deadline."""
         folds = [(_bound(problem, known, deadline), held_out) for known, held_out in parts]
-        m = len(problem.start.parameters.Z)
-        size = m if len(parts) == 1 else min(m, _INPUTS_THAT_JUDGE)
+        parameters = problem.start.parameters
+        m, is_whole = len(parameters.Z), len(parts) == 1 or parameters.has_features
+        size = m if is_whole else min(m, _INPUTS_THAT_JUDGE)
         return cls(problem, folds, np.sort(random_index(m, size, problem.rng)))
 
     def tried(self, name, parameters):

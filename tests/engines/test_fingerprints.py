@@ -1,0 +1,55 @@
+"""Fingerprints tell what a user has changed."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from sklearn_sgp import SVGPRegressor
+from sklearn_sgp.engines.fingerprints import fingerprint
+from sklearn_sgp.kernels import Columns
+
+
+class Powers:
+    """Something of a user's own."""
+
+    def __init__(self, power):
+        self.power = power
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (slice(0, 2), slice(2, 4)),
+        (Powers(0.5), Powers(1.0)),
+        ([True, False], [1, 0]),
+        (np.sin, np.cos),
+        (Columns(RBF(), slice(0, 2)), Columns(RBF(), slice(2, 4))),
+    ],
+)
+def test_what_differs_has_another_fingerprint(one, other):
+    """Slices, objects of one's own and masks were equal to others of their kind."""
+    assert fingerprint(one) == fingerprint(one)
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_equal_things_have_equal_fingerprints():
+    assert fingerprint(Powers(0.5)) == fingerprint(Powers(0.5))
+    assert fingerprint([1, 2]) == fingerprint(np.array([1.0, 2.0]))
+
+
+@pytest.mark.filterwarnings("ignore:The fit explains")  # by columns that tell nothing
+def test_a_warm_start_does_not_return_the_fit_of_other_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    make = partial(Columns, RBF([1.0, 1.0]))
+    model = SVGPRegressor(
+        ConstantKernel() * make(slice(0, 2)), n_inducing=20, warm_start=True, random_state=0
+    ).fit(X, y)
+    model.set_params(kernel=ConstantKernel() * make(slice(2, 4))).fit(X, y)
+    assert "2, 3" in str(model.kernel_)
+    model.set_params(kernel=ConstantKernel() * make(slice(0, 2)))
+    with pytest.raises(ValueError, match="kernel"):
+        model.partial_fit(X, y)
