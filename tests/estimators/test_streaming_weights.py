@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import RBF
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import StreamingSGPClassifier, StreamingSGPRegressor
 
@@ -106,3 +106,20 @@ def test_rows_that_count_next_to_nothing_are_as_absent(rng):
         found.append(model.predict(X, return_std=True))
         assert model.n_shifts_ == 0
     assert_allclose(*found, atol=0.05)
+
+
+def test_precisions_beside_known_noise_say_nothing_of_a_drift(rng):
+    """Rows of small weight were predicted with the noise of a weight of 1: the past faded."""
+    X = rng.uniform(0.0, 6.0, (600, 1))
+    y = 30.0 * np.sin(X[:, 0]) + 20.0 * rng.standard_normal(600)
+    means = []
+    for unit in (1.0, 1e-3):
+        options = {"noise_variance": 1.0, "noise_variance_bounds": "fixed", "normalize_y": False}
+        kernel = ConstantKernel((30.0 * unit) ** 2, "fixed") * RBF(1.5, "fixed")
+        model = StreamingSGPRegressor(kernel, forget_factor="auto", random_state=0, **options)
+        for lo in range(0, 600, 60):
+            weight = np.full(60, (20.0 * unit) ** -2.0)
+            model.partial_fit(X[lo : lo + 60], unit * y[lo : lo + 60], sample_weight=weight)
+        means.append(model.predict(X[:50]) / unit)
+    assert_allclose(means[0], means[1], rtol=1e-4, atol=0.05)
+    assert np.sqrt(np.mean((means[0] - 30.0 * np.sin(X[:50, 0])) ** 2)) < 8.0

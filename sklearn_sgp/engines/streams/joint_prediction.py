@@ -39,7 +39,9 @@ class Prediction(NamedTuple):
         function = np.broadcast_to(covariance + level, (*covariance.shape[:2], t))
         variance = np.ascontiguousarray(np.diagonal(function).T)
         noise = noise_at(fitted, rows.X, mean, variance, n_jobs)
-        counts = np.maximum(rows.weights[1], 1.0)  # what counts less is one draw all the same
+        counts = rows.weights[1]
+        if not fitted.start.has_known_noise:  # weights are no precisions, then
+            counts = np.maximum(counts, 1.0)  # what counts less is one draw all the same
         return cls(rows.targets - mean, function, noise / counts[:, None])
 
     def output(self, c):
