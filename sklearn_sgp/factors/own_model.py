@@ -109,11 +109,15 @@ class OwnModel:
             H, h, constant = self._terms(A, y, K, noise_variance / weight)
             repeated = y.shape[1] * repetition_constant(weight, noise_variance, counts)
             return OwnFactor(A, H, h, constant - repeated)
-        noise, total = noise_variance * counts / weight, OwnFactor.none(A, y)
+        precision, total = weight / counts, OwnFactor.none(A, y)
+        noise = noise_variance / precision
         for count in np.unique(counts):  # a row that comes so often has its factor to this power
             rows = counts == count
-            some = self._terms(np.ascontiguousarray(A[:, rows]), y[rows], K[rows], noise[rows])
-            total = total.joined(count, *some)
+            *some, constant = self._terms(
+                np.ascontiguousarray(A[:, rows]), y[rows], K[rows], noise[rows]
+            )
+            constant -= 0.5 * y.shape[1] * float(np.log(precision[rows]).sum())
+            total = total.joined(count, *some, constant)
         return total
 
     def _terms(self, A, y, K, noise):

@@ -5,12 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from block_helpers import (
+    KERNEL,
     LABEL,
     LABELLED_TEST,
     OwnPIC,
     OwnPITC,
     assert_same_model,
     fixed,
+    inducing,
     with_labels,
 )
 from numpy.testing import assert_allclose
@@ -208,6 +210,35 @@ def test_labels(toy, n_classes):
         for model in (FITC(), "fitc")
     )
     assert_allclose(own.predict_proba(X), built_in.predict_proba(X), rtol=1e-6)
+
+
+class DTC(SoR):
+    test_conditional = "dtc"
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_precisions_of_rows_have_no_normaliser(toy, repeated):
+    """The evidence of labels was lower by their noise's logarithms than that of "dtc"."""
+    X, y = toy
+    weight = np.tile([1.0, 2.0, 0.5], 20) if repeated else None
+    own, built_in = (
+        AnytimeSGPClassifier(
+            KERNEL, model=model, inducing=inducing(), optimizer=None, alpha_epsilon=0.01
+        ).fit(X, y > np.median(y), weight)
+        for model in (DTC(), "dtc")
+    )
+    assert_allclose(own.objective_, built_in.objective_, rtol=1e-9)
+
+
+def test_noise_of_rows_has_no_normaliser(toy):
+    """Rows whose noise is their own have the evidence of "dtc", too."""
+    own, built_in = (
+        AnytimeSGPRegressor(
+            KERNEL, likelihood="student_t", model=model, inducing=inducing(), random_state=0
+        ).fit(*toy)
+        for model in (DTC(), "dtc")
+    )
+    assert_allclose(own.objective_, built_in.objective_, rtol=1e-6)
 
 
 @EVERY
