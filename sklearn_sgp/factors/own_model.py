@@ -28,7 +28,8 @@ class BlockModel:
         `terms` gets K(X_B, X_B). False: rows are independent given u; any cut of the rows serves,
         and `terms` gets k(x, x).
     test_conditional : {"sor", "dtc", "fic", "pic"}, default="dtc"
-        The built-in model that predicts as this one does, given q(u).
+        The built-in model that predicts as this one does, given q(u). "pic" needs blocks, hence
+        ``full_covariance``.
     learned_as : {"vfe", "fitc", "pitc"}, default="vfe"
         The built-in model whose evidence kernel, noise and inducing inputs are learned by. With
         "pic" as test conditional they are learned from near rows.

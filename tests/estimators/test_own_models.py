@@ -177,6 +177,10 @@ class Guessing(BlockModel):
     test_conditional = "vif"
 
 
+class Lonely(BlockModel):
+    test_conditional = "pic"
+
+
 class Dreaming(BlockModel):
     learned_as = "sor"
 
@@ -189,6 +193,8 @@ class Dreaming(BlockModel):
         (Infinite(), ValueError, "terms of Infinite must be finite"),
         (Nothing(), ValueError, "terms of Nothing .* Got None: correct its method"),
         (Guessing(), ValueError, "attribute 'test_conditional' .* Got 'vif' for Guessing"),
+        (Lonely(), ValueError, "full_covariance=True.* Got full_covariance=False in .*Lonely"),
+        ([(Lonely(), 0.5)], ValueError, "full_covariance=True.* in .*Lonely.* 0.5"),
         (Dreaming(), ValueError, "attribute 'learned_as' .* Got 'sor' for Dreaming"),
         ([(OwnPITC(), 0.5), ("pitc", 0.5)], ValueError, "one model at most whose blocks keep"),
     ],
