@@ -61,6 +61,20 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
         assert len(before) == len(expected)
 
 
+def test_rows_around_those_of_a_wide_group_are_near_each(rng):
+    """Each row of a group has near ones of its own among all, and the number is made up."""
+    points = rng.uniform(-9.0, 9.0, (900, 1))
+    groups = [*leaves(points[:880], rng), np.arange(880, 890), np.arange(890, 900)]
+    found = NearGroups(points, groups, seed()).around_rows(80, len(groups) - 2)
+    for own, near in zip(groups[-2:], found, strict=True):
+        assert len(near) == 80
+        away, least = (
+            np.sort(np.abs(points[own] - some.T), axis=1)[:, :8]
+            for some in (points[near], points[:880])
+        )
+        assert away.mean() < 1.2 * least.mean()
+
+
 @pytest.mark.parametrize("sizes", [[20] * 40, [1] * 5 + [200] + [1] * 60])
 def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""

@@ -178,14 +178,16 @@ class _Near:
         scale = nearness_scales(parameters.kernel, std)
         blocks = Blocks(rows, KMeansTree(GROUP_SIZE, scale).fit(rows.X, rng))
         groups = [blocks.members(g) for g in range(len(blocks))]
-        points, searched = np.asarray(rows.X, dtype=np.float64) / scale, groups
-        centres = np.stack([points[own].mean(axis=0) for own in groups])
-        if known is not None:
+        points = np.asarray(rows.X, dtype=np.float64) / scale
+        if known is None:
+            centres = np.stack([points[own].mean(axis=0) for own in groups])
+            near = NearGroups(points, groups, rng, n_jobs).around(centres, n_around)
+        else:  # groups of a small batch are wide: each row has near ones of its own
             other = Blocks(known, KMeansTree(GROUP_SIZE, scale).fit(known.X, rng))
-            searched = groups + [n + other.members(g) for g in range(len(other))]
+            searched = [n + other.members(g) for g in range(len(other))] + groups
             points = np.vstack([points, np.asarray(known.X, dtype=np.float64) / scale])
-        search = NearGroups(points, searched, rng, n_jobs)
-        near = search.around(centres, min(n_around, len(points)))
+            search = NearGroups(points, searched, rng, n_jobs)
+            near = search.around_rows(min(n_around, len(points)), len(other))
         around = [np.setdiff1d(rows, own) for rows, own in zip(near, groups, strict=True)]
         return cls(rows, known, groups, around)
 
