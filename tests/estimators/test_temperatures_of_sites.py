@@ -70,6 +70,20 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
     assert learned > model.log_density(Xs, ys).mean() + 0.02
 
 
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_a_given_temperature_stays_where_its_docstring_says(kind):
+    """That another one takes its place with a learned kernel was told of the softmax alone."""
+    X, y = islands(60, 1, d=3)
+    given, told = kind(temperature=2.0), " ".join(kind.__doc__.split())
+    assert "chooses its own where it learns the kernel, without ``max_time``" in told
+    options = {"max_iter": 2, "random_state": 0}
+    learned = AnytimeSGPClassifier(likelihood=given, **options).fit(X, y)
+    assert learned.temperature_ == learned.likelihood_.temperature != 2.0
+    for held in ({"kernel": RBF(2.0), "optimizer": None}, {"max_time": 60.0}):
+        kept = AnytimeSGPClassifier(likelihood=given, **(options | held)).fit(X, y)
+        assert kept.temperature_ == 2.0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("likelihood", "table", "d"),
