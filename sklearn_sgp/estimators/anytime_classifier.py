@@ -226,8 +226,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         model leaves out, and two standard errors of that. With ``max_time`` rows are left out of
         near ones, and of 8,192 rows and more without it some are held out; there 0.005 nats and one
         standard error are to be gained. Always 1 without near rows. With "probit" and "logit" what
-        the decision is divided by, of up to 512 rows by labels that sites have not seen; 1 with
-        ``max_time`` or ``offset_column``. "ordinal" has none.
+        the decision is divided by, of up to 512 rows by labels that sites have not seen; 1, or
+        that of a given likelihood, with ``max_time``, ``offset_column`` or a kernel that is held.
+        Only where ``likelihood_`` has one: not "ordinal", nor what "auto" takes of three classes
+        and more where that is a probit of each class against the rest.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -244,8 +246,9 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     objective_ : float
         Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
-        classes, in nats; of one function, that of expectation propagation. It is an estimate if
-        learning ended before all blocks were seen.
+        classes, in nats; of one function, that of expectation propagation, and of each class
+        against the rest the sum of these. It is an estimate if learning ended before all blocks
+        were seen.
 
     log_prior_ : float
         Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its

@@ -120,7 +120,10 @@ class Probit(_Bernoulli):
         return result.of_powers(super().tilted_moments, y, mean, variance, power)
 
     def decision(self, mean, variance):
-        """Return Phi^-1 of P(+1): offset and latent mean over sqrt(1 + latent variance), (n,)."""
+        """Return Phi^-1 of P(+1), (n,).
+
+        That is offset and latent mean, over sqrt(1 + latent variance) and the temperature.
+        """
         return self._tempered(self._offset + mean[:, 0], variance[:, 0])
 
     @staticmethod
