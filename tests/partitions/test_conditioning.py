@@ -351,6 +351,18 @@ def test_rows_around_a_cell(rng):
     assert_allclose(np.sort(found), away[: len(found)])
 
 
+def test_blocks_of_a_clusterer_are_known_around_their_means(rng):
+    """Blocks of any size have as many near rows, as the docstring of ``partition`` says."""
+    rows = rows_of(rng)
+    choice = PartitionChoice(KMeans(2, n_init=1, random_state=0), 30)
+    blocks, _ = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())
+    for cell, near in enumerate(blocks.near([0, 1])):
+        middle = rows.X[blocks.cells == cell].mean(axis=0)
+        away = ((rows.X - middle) ** 2).sum(axis=1)
+        assert len(near) == 26 < np.count_nonzero(blocks.cells == cell)
+        assert away[near].max() <= np.sort(away)[25]
+
+
 def clustered(rng, n, n_columns=16, count=200):
     """Rows of some clusters, which a tree with few branches at a node cuts in pieces."""
     centres = 1.5 * np.random.RandomState(5).standard_normal((count, n_columns))
