@@ -96,7 +96,8 @@ class AnytimeSGPClassifier(SGPClassifier):
         How rows are put into blocks, by their inputs divided by length scales. A clusterer has
         ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
         the partition finds for its inputs. Unless there is a clusterer, groups of "vif" are those
-        of k-means.
+        of k-means. In a clusterer's block a test row of "vif" uses the rows nearest to the mean of
+        the block, so make blocks small.
 
     markov_order : int, default=1
         Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.
@@ -226,8 +227,10 @@ class AnytimeSGPClassifier(SGPClassifier):
         model leaves out, and two standard errors of that. With ``max_time`` rows are left out of
         near ones, and of 8,192 rows and more without it some are held out; there 0.005 nats and one
         standard error are to be gained. Always 1 without near rows. With "probit" and "logit" what
-        the decision is divided by, of up to 512 rows by labels that sites have not seen; 1 with
-        ``max_time`` or ``offset_column``. "ordinal" has none.
+        the decision is divided by, of up to 512 rows by labels that sites have not seen; 1, or
+        that of a given likelihood, with ``max_time``, ``offset_column`` or a kernel that is held.
+        Only where ``likelihood_`` has one: not "ordinal", nor what "auto" takes of three classes
+        and more where that is a probit of each class against the rest.
 
     kernel_ : Kernel
         The kernel with learned parameters, in the form in which it was given.
@@ -244,8 +247,9 @@ class AnytimeSGPClassifier(SGPClassifier):
 
     objective_ : float
         Log marginal likelihood of the regressions (for "vfe" the variational bound), summed over
-        classes, in nats; of one function, that of expectation propagation. It is an estimate if
-        learning ended before all blocks were seen.
+        classes, in nats; of one function, that of expectation propagation, and of each class
+        against the rest the sum of these. It is an estimate if learning ended before all blocks
+        were seen.
 
     log_prior_ : float
         Log density of ``kernel_priors`` at what was learned, 0 without them. Learning maximises its

@@ -82,7 +82,8 @@ class AnytimeSGPRegressor(SGPRegressor):
         How rows are put into blocks, by their inputs divided by length scales. A clusterer has
         ``fit`` and ``predict`` and may make blocks of any size. A test row goes to the block that
         the partition finds for its inputs. Unless there is a clusterer, groups of "vif" are those
-        of k-means.
+        of k-means. In a clusterer's block a test row of "vif" uses the rows nearest to the mean of
+        the block, so make blocks small.
 
     markov_order : int, default=1
         Number of blocks before it in the chain that a block of "lma" is conditioned on. 0 is PIC.

@@ -174,10 +174,11 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For probit, the latent mean, prior mean included, divided by ``sqrt(1 + latent
-            variance)``. For any other likelihood of two classes, the log-odds of `predict_proba`.
-            For more classes, log probabilities. A small share of class frequencies, for labels that
-            go against all that is near, is left out; a default `AnytimeSGPClassifier` has one.
-            `predict` returns the second class above 0, or the class of the largest score.
+            variance)`` and the temperature. For any other likelihood of two classes, the log-odds
+            of `predict_proba`. For more classes, log probabilities. A small share of class
+            frequencies, for labels that go against all that is near, is left out; a default
+            `AnytimeSGPClassifier` has one. `predict` returns the second class above 0, or the class
+            of the largest score.
         """
         return ask(self, "decision", X)
 

@@ -28,7 +28,8 @@ class BlockModel:
         `terms` gets K(X_B, X_B). False: rows are independent given u; any cut of the rows serves,
         and `terms` gets k(x, x).
     test_conditional : {"sor", "dtc", "fic", "pic"}, default="dtc"
-        The built-in model that predicts as this one does, given q(u).
+        The built-in model that predicts as this one does, given q(u). "pic" needs blocks, hence
+        ``full_covariance``.
     learned_as : {"vfe", "fitc", "pitc"}, default="vfe"
         The built-in model whose evidence kernel, noise and inducing inputs are learned by. With
         "pic" as test conditional they are learned from near rows.
@@ -109,11 +110,15 @@ class OwnModel:
             H, h, constant = self._terms(A, y, K, noise_variance / weight)
             repeated = y.shape[1] * repetition_constant(weight, noise_variance, counts)
             return OwnFactor(A, H, h, constant - repeated)
-        noise, total = noise_variance * counts / weight, OwnFactor.none(A, y)
+        precision, total = weight / counts, OwnFactor.none(A, y)
+        noise = noise_variance / precision
         for count in np.unique(counts):  # a row that comes so often has its factor to this power
             rows = counts == count
-            some = self._terms(np.ascontiguousarray(A[:, rows]), y[rows], K[rows], noise[rows])
-            total = total.joined(count, *some)
+            *some, constant = self._terms(
+                np.ascontiguousarray(A[:, rows]), y[rows], K[rows], noise[rows]
+            )
+            constant -= 0.5 * y.shape[1] * float(np.log(precision[rows]).sum())
+            total = total.joined(count, *some, constant)
         return total
 
     def _terms(self, A, y, K, noise):

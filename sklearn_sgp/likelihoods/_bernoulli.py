@@ -108,7 +108,8 @@ class Probit(_Bernoulli):
         second class, by weight; outside of an estimator 0.
     temperature : float, default=1.0
         What the decision, Phi^-1 of a predicted probability, is divided by, positive. Learning does
-        not use it.
+        not use it. `AnytimeSGPClassifier` chooses its own where it learns the kernel, without
+        ``max_time`` and ``offset_column``.
     """
 
     def tilted_moments(self, y, mean, variance, power):
@@ -119,7 +120,10 @@ class Probit(_Bernoulli):
         return result.of_powers(super().tilted_moments, y, mean, variance, power)
 
     def decision(self, mean, variance):
-        """Return Phi^-1 of P(+1): offset and latent mean over sqrt(1 + latent variance), (n,)."""
+        """Return Phi^-1 of P(+1), (n,).
+
+        That is offset and latent mean, over sqrt(1 + latent variance) and the temperature.
+        """
         return self._tempered(self._offset + mean[:, 0], variance[:, 0])
 
     @staticmethod
@@ -152,7 +156,8 @@ class Logit(_Bernoulli):
         second class, by weight; outside of an estimator 0.
     temperature : float, default=1.0
         What the log odds of predicted probabilities are divided by, positive. Learning does not use
-        it.
+        it. `AnytimeSGPClassifier` chooses its own where it learns the kernel, without ``max_time``
+        and ``offset_column``.
     """
 
     @staticmethod

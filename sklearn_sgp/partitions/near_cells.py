@@ -104,19 +104,27 @@ class NearGroups:
         before : list of ndarray of int
             Sorted, about ``count`` for each of these groups.
         """
-        groups = np.arange(first, len(self.sizes))
-        sizes, place = self.sizes[groups], np.empty(len(self.order), dtype=np.intp)
+        return self._near_rows(count, first, np.arange(first, len(self.sizes)))
+
+    def around_rows(self, count, first):
+        """Find rows near the rows of groups from ``first`` on, among all rows: a list of arrays."""
+        return self._near_rows(count, first, np.full(len(self.sizes) - first, len(self.sizes)))
+
+    def _near_rows(self, count, first, ends):
+        """Find rows near the rows of groups from ``first`` on, in groups before their ends."""
+        sizes, place = self.sizes[first:], np.empty(len(self.order), dtype=np.intp)
         place[self.order] = np.arange(len(place))
         each = -(-count // int(sizes.max()))
-        of_rows = self._near(self.points[self.starts[first] :], np.repeat(groups, sizes), each)
-        around, before, lo = self._near(self.centres[groups], groups, count), [], 0
-        for g, own, size in zip(groups, around, sizes, strict=True):
+        of_rows = self._near(self.points[self.starts[first] :], np.repeat(ends, sizes), each)
+        centres, result, lo = self.centres[first:], [], 0
+        around = self._near(centres, ends, count)
+        for centre, own, size in zip(centres, around, sizes, strict=True):
             near, lo = np.unique(np.concatenate(of_rows[lo : lo + size])), lo + size
             more = np.setdiff1d(own, near, assume_unique=True)
-            away = ((self.points[place[more]] - self.centres[g]) ** 2).sum(axis=1)
+            away = ((self.points[place[more]] - centre) ** 2).sum(axis=1)
             missing = max(0, count - len(near))
-            before.append(np.union1d(near, more[np.argsort(away, kind="stable")[:missing]]))
-        return before
+            result.append(np.union1d(near, more[np.argsort(away, kind="stable")[:missing]]))
+        return result
 
     def around(self, places, count):
         """Find rows near each place, among all rows: a list of sorted arrays."""

@@ -49,17 +49,25 @@ class Classes(AveragesUnforeseen):
 
     def probabilities(self, inputs):
         """Return the probabilities of the classes, (n, C)."""
-        return self._with_frequencies(self._of_moments("probabilities", inputs))
+        return _mixed(self._of_moments("probabilities", inputs), self.targets.frequencies)
 
     def left_out(self, rows, places):
         """Return the probabilities of the classes of training rows, each given all others."""
         mean, variance = self.predictor.left_out(rows, places, self.n_jobs)
         p = self._of_likelihood("probabilities", rows.shifted(mean), variance)
-        return self._with_frequencies(p)
-
-    def _with_frequencies(self, p):
         frequencies = self.targets.frequencies
-        return p if frequencies is None else frequencies.mixed(p)
+        if frequencies is not None:
+            frequencies = frequencies.without(self._places(rows), rows.weights[1])
+        return _mixed(p, frequencies)
+
+    def _places(self, rows):
+        """Return the positions of the classes of training rows, (n,).
+
+        A site in the place of a label is where this is more probable than all others.
+        """
+        if self.likelihood.conjugate:
+            return self.targets.places(rows.y)
+        return self.likelihood.probabilities(rows.y, np.zeros_like(rows.y)).argmax(axis=1)
 
     def log_probabilities(self, inputs):
         """Return their logarithms, (n, C)."""
@@ -94,3 +102,7 @@ class Classes(AveragesUnforeseen):
     def _of_likelihood(self, method, mean, variance):
         variance = np.ascontiguousarray(np.broadcast_to(variance, mean.shape))
         return in_chunks(getattr(self.likelihood, method), (mean, variance), self.n_jobs)
+
+
+def _mixed(p, frequencies):
+    return p if frequencies is None else frequencies.mixed(p)

@@ -196,12 +196,15 @@ class NearRows:
         cells_of = partial(self.partition.cells_of, self.blocks)
         return told(rows, lambda rows, at: self.of_one_cell(rows, cells_of(rows, at), n_jobs))
 
+    def are_known(self, rows, places):
+        """Find the training rows at some places that are among their near rows, (n,)."""
+        return are_near(self.blocks, places, self.partition.cells_of(self.blocks, rows, places))
+
     def left_out(self, rows, places=None, n_jobs=None):
         """Return the moments without the row itself, where it is among its near rows."""
         mean, variance = self.training_moments(rows, places, n_jobs)
         places = np.arange(len(rows)) if places is None else places
-        cells = self.partition.cells_of(self.blocks, rows, places)
-        known = are_near(self.blocks, places, cells)[:, None]
+        known = self.are_known(rows, places)[:, None]
         noise = self.noise_variance / rows.weights[0].reshape(len(rows), -1)
         without = without_own(mean, variance, rows.targets, noise)
         return tuple(np.where(known, *both) for both in zip(without, (mean, variance), strict=True))

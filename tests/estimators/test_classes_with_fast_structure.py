@@ -55,6 +55,7 @@ def test_sites_where_regressions_of_labels_are_worse(seed):
     model = AnytimeSGPClassifier(random_state=seed).fit(X[:300], y[:300])
     taken = {one["choice"]: one["candidate"] for one in model.choices_ if one["taken"]}
     assert taken["labels"] == "each class against the rest, by sites"
+    assert not hasattr(model, "temperature_")
     first = model.log_density(X[600:], y[600:]).mean()
     assert first > -0.51  # regressions: -0.53 and -0.52
     assert model.score(X[600:], y[600:]) > 0.78  # regressions: 0.77 and 0.78

@@ -1,5 +1,7 @@
 """Probabilities of the labels of training rows, each given all others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -41,6 +43,27 @@ def test_it_is_a_fit_without_the_row(n_classes, options, atol):
         others = np.arange(N) != row
         expected = clone(again).fit(X[others], y[others]).predict_proba(X[[row]])[0]
         assert_allclose(left_out[row], expected, atol=atol)
+
+
+@pytest.mark.quick_cases("2-probit", "3-dirichlet")
+@pytest.mark.parametrize(
+    "n_classes, likelihood",
+    [(2, "dirichlet"), (2, "probit"), (2, "logit"), (3, "dirichlet"), (3, "ordinal"), (3, "auto")],
+)
+def test_frequencies_do_not_count_the_row_itself(n_classes, likelihood):
+    """Of few rows they did: each label was more probable by its own weight among them."""
+    X, y = (part[:30] for part in table(n_classes))
+    weight = np.tile([1.0, 2.0], 15)
+    model = AnytimeSGPClassifier(likelihood=likelihood, max_iter=5, random_state=0)
+    model.fit(X, y, weight)
+    targets = model._fitted.targets
+    alone = replace(targets, frequencies=None)
+    share, got = targets.frequencies.share, model.leave_one_out()
+    model._fitted = replace(model._fitted, targets=alone)
+    of_class = np.bincount(y, weight) - weight[:, np.newaxis] * np.eye(n_classes)[y]
+    plain = (of_class + 1.0) / (of_class + 1.0).sum(axis=1, keepdims=True)
+    assert share > 0.0
+    assert_allclose(got, (1.0 - share) * model.leave_one_out() + share * plain, rtol=1e-9)
 
 
 def test_a_row_is_left_out_of_its_own_block():

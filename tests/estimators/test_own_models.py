@@ -5,12 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from block_helpers import (
+    KERNEL,
     LABEL,
     LABELLED_TEST,
     OwnPIC,
     OwnPITC,
     assert_same_model,
     fixed,
+    inducing,
     with_labels,
 )
 from numpy.testing import assert_allclose
@@ -175,6 +177,10 @@ class Guessing(BlockModel):
     test_conditional = "vif"
 
 
+class Lonely(BlockModel):
+    test_conditional = "pic"
+
+
 class Dreaming(BlockModel):
     learned_as = "sor"
 
@@ -187,6 +193,8 @@ class Dreaming(BlockModel):
         (Infinite(), ValueError, "terms of Infinite must be finite"),
         (Nothing(), ValueError, "terms of Nothing .* Got None: correct its method"),
         (Guessing(), ValueError, "attribute 'test_conditional' .* Got 'vif' for Guessing"),
+        (Lonely(), ValueError, "full_covariance=True.* Got full_covariance=False in .*Lonely"),
+        ([(Lonely(), 0.5)], ValueError, "full_covariance=True.* in .*Lonely.* 0.5"),
         (Dreaming(), ValueError, "attribute 'learned_as' .* Got 'sor' for Dreaming"),
         ([(OwnPITC(), 0.5), ("pitc", 0.5)], ValueError, "one model at most whose blocks keep"),
     ],
@@ -208,6 +216,35 @@ def test_labels(toy, n_classes):
         for model in (FITC(), "fitc")
     )
     assert_allclose(own.predict_proba(X), built_in.predict_proba(X), rtol=1e-6)
+
+
+class DTC(SoR):
+    test_conditional = "dtc"
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_precisions_of_rows_have_no_normaliser(toy, repeated):
+    """The evidence of labels was lower by their noise's logarithms than that of "dtc"."""
+    X, y = toy
+    weight = np.tile([1.0, 2.0, 0.5], 20) if repeated else None
+    own, built_in = (
+        AnytimeSGPClassifier(
+            KERNEL, model=model, inducing=inducing(), optimizer=None, alpha_epsilon=0.01
+        ).fit(X, y > np.median(y), weight)
+        for model in (DTC(), "dtc")
+    )
+    assert_allclose(own.objective_, built_in.objective_, rtol=1e-9)
+
+
+def test_noise_of_rows_has_no_normaliser(toy):
+    """Rows whose noise is their own have the evidence of "dtc", too."""
+    own, built_in = (
+        AnytimeSGPRegressor(
+            KERNEL, likelihood="student_t", model=model, inducing=inducing(), random_state=0
+        ).fit(*toy)
+        for model in (DTC(), "dtc")
+    )
+    assert_allclose(own.objective_, built_in.objective_, rtol=1e-6)
 
 
 @EVERY

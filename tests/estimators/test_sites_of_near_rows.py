@@ -219,6 +219,23 @@ def test_later_batches_end_near_all_rows(model):
     assert gap > -0.02
 
 
+def test_a_wide_batch_knows_the_rows_around_each_of_its_rows():
+    """Sixty rows from anywhere had sites given the rows in the middle alone: .0015 off, now .0006.
+
+    One by one they are .0001 off a fit of all rows.
+    """
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-10.0, 10.0, (1200, 1))
+    y = rng.standard_normal(1200) < 2.0 * np.sin(2.0 * X[:, 0])
+    at, predicted = np.linspace(-10.0, 10.0, 500)[:, np.newaxis], []
+    for ends in ([1200], [1140, 1200]):
+        model = given(kernel=4.0 * RBF(0.7), n_inducing=60)
+        for some in np.split(np.arange(1200), ends[:-1]):
+            model.partial_fit(X[some], y[some], classes=[False, True])
+        predicted.append(model.predict_proba(at)[:, 1])
+    assert np.sqrt(np.mean((predicted[1] - predicted[0]) ** 2)) < 0.001
+
+
 def test_a_first_batch_of_one_class_is_learned_from():
     """Classes that come later are named in the first call."""
     X, y = labels(200)

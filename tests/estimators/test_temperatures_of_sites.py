@@ -11,6 +11,7 @@ from sklearn_sgp import AnytimeSGPClassifier
 from sklearn_sgp.engines.blocks import class_sites
 from sklearn_sgp.engines.blocks.class_sites import LabelsHeldOut, SitesHeldOut
 from sklearn_sgp.likelihoods import Logit, Probit
+from sklearn_sgp.likelihoods._names import sites_of_classes
 from sklearn_sgp.objectives.scores import Score
 
 DECISIONS = {Probit: norm.cdf, Logit: expit}
@@ -68,6 +69,32 @@ def test_classes_with_hardly_any_rows_between_them_are_as_sure_as_labels(likelih
     learned = model.log_density(Xs, ys).mean()
     model.likelihood_.temperature = 1.0
     assert learned > model.log_density(Xs, ys).mean() + 0.02
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_a_given_temperature_stays_where_its_docstring_says(kind):
+    """That another one takes its place with a learned kernel was told of the softmax alone."""
+    X, y = islands(60, 1, d=3)
+    given, told = kind(temperature=2.0), " ".join(kind.__doc__.split())
+    assert "chooses its own where it learns the kernel, without ``max_time``" in told
+    options = {"max_iter": 2, "random_state": 0}
+    learned = AnytimeSGPClassifier(likelihood=given, **options).fit(X, y)
+    assert learned.temperature_ == learned.likelihood_.temperature != 2.0
+    for held in ({"kernel": RBF(2.0), "optimizer": None}, {"max_time": 60.0}):
+        kept = AnytimeSGPClassifier(likelihood=given, **(options | held)).fit(X, y)
+        assert kept.temperature_ == 2.0
+
+
+def test_there_is_a_temperature_where_the_docstring_says():
+    """That each class against the rest has none was not said; a slow test asks a fit of it."""
+    X, y = clusters(60, 1, d=2)
+    told = " ".join(AnytimeSGPClassifier.__doc__.split())
+    assert 'Only where ``likelihood_`` has one: not "ordinal", nor what "auto" takes' in told
+    has_one = {"ordinal": False, "dirichlet": True}
+    for likelihood, expected in has_one.items():
+        model = AnytimeSGPClassifier(likelihood=likelihood, max_iter=2, random_state=0).fit(X, y)
+        assert hasattr(model, "temperature_") == expected
+    assert not hasattr(sites_of_classes(np.arange(3)), "temperature")
 
 
 @pytest.mark.slow

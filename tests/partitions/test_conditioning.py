@@ -61,6 +61,20 @@ def test_groups_of_any_size_find_enough_earlier_rows(rng, sizes):
         assert len(before) == len(expected)
 
 
+def test_rows_around_those_of_a_wide_group_are_near_each(rng):
+    """Each row of a group has near ones of its own among all, and the number is made up."""
+    points = rng.uniform(-9.0, 9.0, (900, 1))
+    groups = [*leaves(points[:880], rng), np.arange(880, 890), np.arange(890, 900)]
+    found = NearGroups(points, groups, seed()).around_rows(80, len(groups) - 2)
+    for own, near in zip(groups[-2:], found, strict=True):
+        assert len(near) == 80
+        away, least = (
+            np.sort(np.abs(points[own] - some.T), axis=1)[:, :8]
+            for some in (points[near], points[:880])
+        )
+        assert away.mean() < 1.2 * least.mean()
+
+
 @pytest.mark.parametrize("sizes", [[20] * 40, [1] * 5 + [200] + [1] * 60])
 def test_a_search_by_tree_finds_the_same(rng, monkeypatch, sizes):
     """Many groups are searched by a tree, few by all distances, with one outcome."""
@@ -335,6 +349,18 @@ def test_rows_around_a_cell(rng):
     away = np.sort(((rows.X - centre) ** 2).sum(axis=1))
     found = ((near.around([2])[0].X - centre) ** 2).sum(axis=1)
     assert_allclose(np.sort(found), away[: len(found)])
+
+
+def test_blocks_of_a_clusterer_are_known_around_their_means(rng):
+    """Blocks of any size have as many near rows, as the docstring of ``partition`` says."""
+    rows = rows_of(rng)
+    choice = PartitionChoice(KMeans(2, n_init=1, random_state=0), 30)
+    blocks, _ = NeighboursChoice(8, 5).make(rows, choice, np.ones(2), seed())
+    for cell, near in enumerate(blocks.near([0, 1])):
+        middle = rows.X[blocks.cells == cell].mean(axis=0)
+        away = ((rows.X - middle) ** 2).sum(axis=1)
+        assert len(near) == 26 < np.count_nonzero(blocks.cells == cell)
+        assert away[near].max() <= np.sort(away)[25]
 
 
 def clustered(rng, n, n_columns=16, count=200):

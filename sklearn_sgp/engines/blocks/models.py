@@ -78,7 +78,7 @@ def specification(model, alpha):
             f"{sorted(_POWERS)}. Got {alpha!r} for {model!r}."
         )
     made, conditional = _named(model, alpha)
-    return Specification(made, _objective(made), conditional)
+    return _checked(Specification(made, _objective(made), conditional), model)
 
 
 def conditioned_name(model):
@@ -137,7 +137,19 @@ def _mixture(pairs, alpha):
         )
     models = [(model, share) for model, _, share in named]
     objectives = [(_objective(model), share) for model, share in models]
-    return Specification(_combined(models), _combined(objectives), conditionals.pop())
+    found = Specification(_combined(models), _combined(objectives), conditionals.pop())
+    return _checked(found, pairs)
+
+
+def _checked(found, model):
+    """Return a specification; models of independent rows keep no blocks to predict from."""
+    if found.uses_near_rows and not found.model.dense:
+        raise ValueError(
+            "A model with test_conditional='pic' must have full_covariance=True, alone or beside "
+            "one that has it: it predicts from rows of blocks. Got full_covariance=False in "
+            f"{model!r}: set it to True, or take another test_conditional."
+        )
+    return found
 
 
 def _combined(models):

@@ -83,7 +83,7 @@ def regression_of(
     return _as_regression(rows, precision, shift, scale)
 
 
-def swept(rows, found, moments, likelihood):
+def swept(rows, found, moments, likelihood, known=True):
     """Move sites to what the marginals of the regression's own model ask for.
 
     Parameters
@@ -95,6 +95,8 @@ def swept(rows, found, moments, likelihood):
         Means and variances of the functions at all rows.
     likelihood : Likelihood
         With numbers for its parameters.
+    known : ndarray of bool, shape (n,)
+        Rows whose own sites are in these moments: out of others nothing is taken.
 
     Returns
     -------
@@ -110,10 +112,10 @@ def swept(rows, found, moments, likelihood):
     before, after, scale = (precision, precision * found.rows.y), [], np.empty(mean.shape)
     for c in range(mean.shape[1]):
         sites, m, v = Sites(*(part[:, c] for part in before)), mean[:, c], variance[:, c]
-        left = 1.0 / v - sites.precision
+        left = 1.0 / v - known * sites.precision
         held = left <= _LEAST_CAVITY / v
         v_c = 1.0 / np.where(held, 1.0 / v, left)
-        m_c = np.where(held, m, v_c * (m / v - sites.shift))
+        m_c = np.where(held, m, v_c * (m / v - known * sites.shift))
         of_output, y = likelihood.for_output(c), rows.targets[:, c : c + 1]
         tilted = Observed(y, counts, None, rows.offset).tilted(of_output, (m_c, v_c))
         scale[:, c] = repeats * (tilted.log_integral - _log_integral(sites, m_c, v_c))
@@ -176,14 +178,16 @@ class _Near:
         scale = nearness_scales(parameters.kernel, std)
         blocks = Blocks(rows, KMeansTree(GROUP_SIZE, scale).fit(rows.X, rng))
         groups = [blocks.members(g) for g in range(len(blocks))]
-        points, searched = np.asarray(rows.X, dtype=np.float64) / scale, groups
-        centres = np.stack([points[own].mean(axis=0) for own in groups])
-        if known is not None:
+        points = np.asarray(rows.X, dtype=np.float64) / scale
+        if known is None:
+            centres = np.stack([points[own].mean(axis=0) for own in groups])
+            near = NearGroups(points, groups, rng, n_jobs).around(centres, n_around)
+        else:  # groups of a small batch are wide: each row has near ones of its own
             other = Blocks(known, KMeansTree(GROUP_SIZE, scale).fit(known.X, rng))
-            searched = groups + [n + other.members(g) for g in range(len(other))]
+            searched = [n + other.members(g) for g in range(len(other))] + groups
             points = np.vstack([points, np.asarray(known.X, dtype=np.float64) / scale])
-        search = NearGroups(points, searched, rng, n_jobs)
-        near = search.around(centres, min(n_around, len(points)))
+            search = NearGroups(points, searched, rng, n_jobs)
+            near = search.around_rows(min(n_around, len(points)), len(other))
         around = [np.setdiff1d(rows, own) for rows, own in zip(near, groups, strict=True)]
         return cls(rows, known, groups, around)
 

@@ -99,7 +99,8 @@ def sites_of_all(problem, plan, **options):
         if fitted.interrupted or fitted.n_used is not None or trace.clock.left() <= 0.0:
             return _with_constant(fitted, found.constant), found
         moments = fitted.predictor.training_moments(found.rows, n_jobs=n_jobs)
-        moved, constant = swept(problem.rows, found, moments, fitted.likelihood)
+        known = fitted.predictor.are_known(found.rows, np.arange(len(found.rows)))
+        moved, constant = swept(problem.rows, found, moments, fitted.likelihood, known)
         if not left or trace.clock.left() < _SPARE_PASSES * seconds:
             break
         found = moved

@@ -3,10 +3,14 @@
 import numpy as np
 from dense import log_normal, make_parameters
 from numpy.testing import assert_allclose
+from sklearn.cluster import KMeans
 from sklearn.gaussian_process.kernels import RBF
 
+from sklearn_sgp import AnytimeSGPClassifier
 from sklearn_sgp.data.rows import Rows
+from sklearn_sgp.engines.blocks import site_engine
 from sklearn_sgp.engines.blocks.row_sites import regression_of, swept
+from sklearn_sgp.gp.posterior import without_own
 from sklearn_sgp.likelihoods import Probit
 from sklearn_sgp.objectives.expectation_propagation import Observed, Sites, propagate
 
@@ -58,6 +62,40 @@ def test_sites_of_the_exact_process_stay_in_a_sweep():
     assert_allclose(after.rows.weight, regression.rows.weight, rtol=1e-2)
     assert_allclose(after.rows.y, regression.rows.y, rtol=1e-2, atol=1e-2)
     assert_allclose(constant, regression.constant, rtol=1e-3)
+
+
+def test_nothing_is_taken_out_of_moments_without_the_row():
+    """Moments of rows that are not among their near rows lost a site that they never held."""
+    rows = labelled(80, np.linspace(0.5, 2.5, 80))
+    regression, known = found(rows), np.arange(80) % 3 > 0
+    mean, variance = marginals(regression.rows)
+    of_one = regression.rows.weight / np.maximum(rows.weight, 1.0)
+    noise = 1.0 / of_one[:, np.newaxis]
+    without = without_own(mean, variance, regression.rows.y, noise)
+    with_own, is_known = (mean, variance), known[:, np.newaxis]
+    some = [np.where(is_known, *both) for both in zip(with_own, without, strict=True)]
+    expected, constant = swept(rows, regression, (mean, variance), LIKELIHOOD)
+    got, of_some = swept(rows, regression, some, LIKELIHOOD, known)
+    assert_allclose(got.rows.weight, expected.rows.weight, rtol=1e-9)
+    assert_allclose(got.rows.y, expected.rows.y, rtol=1e-9)
+    assert_allclose(of_some, constant, rtol=1e-9)
+
+
+def test_sweeps_ask_which_rows_are_among_their_near_ones(monkeypatch):
+    """Cells of a clusterer may have far more rows than are near their centres."""
+    told, rows = [], labelled(300)
+
+    def spied(*given):
+        told.append(given[-1])
+        return swept(*given)
+
+    monkeypatch.setattr(site_engine, "swept", spied)
+    clusters = KMeans(2, n_init=1, random_state=0)
+    given = {"partition": clusters, "n_neighbors": 10, "n_inducing": 9, "random_state": 0}
+    AnytimeSGPClassifier(KERNEL, likelihood="probit", optimizer=None, **given).fit(
+        rows.X, rows.y[:, 0]
+    )
+    assert told and all(0 < known.sum() < 250 for known in told)
 
 
 def test_groups_of_many_rows_have_nearly_the_sites_of_the_exact_process():
