@@ -244,7 +244,8 @@ def _check_counted_once(estimator):
 def feature_importances(estimator):
     """Return how much of the function each column carries, (n_features,), adding up to one.
 
-    It is that of the predicted means about the inducing inputs, by `column_shares`.
+    It is that of the latent function's mean about the inducing inputs, by `column_shares`. Of a
+    second fit, whose mean may be told beside it, nothing is in it.
     """
     check_is_fitted(estimator, "kernel_")
     fitted, form = estimator._fitted, estimator._format

@@ -403,3 +403,14 @@ def test_rows_left_out_after_a_batch_have_the_told_mean(monkeypatch):
         model.partial_fit(X[batch], y[batch])
     assert model.mean_share_ == 0.5
     assert_allclose(model.leave_one_out(), model.leave_one_out(X, y), rtol=1e-9)
+
+
+def test_columns_count_by_the_mean_of_the_distribution():
+    """The words were of predicted means, in which a second fit may have a part."""
+    X, y = steps(200, 7)
+    model = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, y)
+    shares = model.feature_importances_
+    reference = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, X[:, 1])
+    model._fitted = _with_share(model, reference, 0.4)
+    assert_array_equal(model.feature_importances_, shares)
+    assert "of the latent function's mean" in SVGPRegressor.__doc__
