@@ -27,6 +27,7 @@ from ..objectives.scores import Score, bic_nats
 from ..optimize.choices import Tried, tell
 from ..optimize.parameters import Parameters
 from .exact_fits import learn_exactly
+from .fingerprints import structure
 from .other_starts import shorter_start
 
 # Random rows from which each output alone learns, by so many steps at most: twice as many steps
@@ -57,6 +58,17 @@ def or_with_parts_of_outputs(problem, best, fit):
         return replace(problem, start=start, settings=settings)
 
     return best.or_from(posed, fit, partial(_gain, problem))
+
+
+def has_parts(kernel, n_outputs):
+    """Return whether a kernel is such a sum, of a smooth part for each of some outputs."""
+    terms = []
+    while isinstance(kernel, Sum):
+        kernel, last = kernel.k1, kernel.k2
+        terms.append(structure(last))
+    terms.append(structure(kernel))
+    smooth = terms[-n_outputs:]
+    return 1 < n_outputs <= len(terms) <= n_outputs + 1 and len(set(smooth)) == 1
 
 
 def _gain(problem, fitted, again, seconds):
@@ -109,6 +121,8 @@ def _may_begin_anew(problem, fitted):
     if start.in_proportion or start.parameters.has_features or not problem.is_left_open(fitted):
         return False
     kernel = start.parameters.kernel.sklearn_kernel
+    if has_parts(kernel, rows.y.shape[1]):  # of a fit before
+        return False
     has_scales = scales_of_smooth_term(kernel, rows.X.shape[1]) is not None
     return has_scales and problem.trace.clock.has_time_for(1.0)
 

@@ -39,6 +39,7 @@ from .base import Start, has_equal_noise
 from .expected import begun, check_names, expected_of
 from .fingerprints import fingerprint, structure
 from .noise_free import expects_no_noise
+from .parts_of_outputs import has_parts
 from .proportions import same_structure, with_proportions
 from .ties import TIES, Ties, prior_of
 from .variational.mixing import starting_mixing
@@ -171,7 +172,8 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
     compares = choices.learns and not choices.has_features
-    if previous is not None and _keeps_directions(previous, choices.columns, spread):
+    n_outputs = rows.y.shape[1]
+    if previous is not None and _keeps_kernel(previous, choices.columns, spread, n_outputs):
         return [previous.start.kernel]
     kernel_set = choices.kernel_set if compares else ONE
     of_near, scarce = kernel_set.of_near_rows, ()
@@ -192,16 +194,18 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     return kernels
 
 
-def _keeps_directions(previous, columns, spread):
-    """Return whether an earlier fit came from a default kernel to directions of these columns.
+def _keeps_kernel(previous, columns, spread, n_outputs):
+    """Return whether an earlier fit came from a default kernel to another one for such rows.
 
-    That is of all columns that vary, which have numbers without gaps.
+    That has directions of all columns that vary, or a part for each of the outputs. All columns
+    have numbers without gaps.
     """
     start = previous.start
     is_default = "theta" in start.left_open and len(spread) == start.parameters.Z.shape[1]
     if not (is_default and columns.are_plain):
         return False
-    return columns_of_directions(start.kernel) == np.flatnonzero(spread).tolist()
+    varying = np.flatnonzero(spread).tolist()
+    return columns_of_directions(start.kernel) == varying or has_parts(start.kernel, n_outputs)
 
 
 def _may_be_lines(rows, choices, likelihood):

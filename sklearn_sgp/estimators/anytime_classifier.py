@@ -289,7 +289,7 @@ class AnytimeSGPClassifier(SGPClassifier):
         Number of blocks.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column in the changes of predicted means, adding up to one.
+        Share of each column in the changes of the latent function's mean, adding up to one.
 
     n_features_in_ : int
         Number of columns of X.

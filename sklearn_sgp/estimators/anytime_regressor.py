@@ -287,7 +287,7 @@ class AnytimeSGPRegressor(SGPRegressor):
         Number of blocks.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column in the changes of predicted means, adding up to one.
+        Share of each column in the changes of the latent function's mean, adding up to one.
 
     X_train_ : ndarray of shape (n_inducing, n_features)
         ``inducing_points_``, under the name that clients of scikit-learn's process look for.

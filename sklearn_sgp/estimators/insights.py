@@ -83,14 +83,23 @@ def moments_with_differences(estimator, X, include_noise):
     columns = _columns_with_slopes(estimator)
     places = [k for k, column in enumerate(columns) if column is not None]
     moved = [columns[k] for k in places]
-    inputs = inputs._replace(X=np.asarray(inputs.X, dtype=np.float64))
-    ends = inputs.select(np.zeros(1 + 2 * len(moved), dtype=np.intp))
-    steps = _SHARE_OF_SPREAD * _spread(estimator._fitted, inputs.X.shape[1])
+    table, n_inputs = np.asarray(inputs.X, dtype=np.float64), inputs.X.shape[1]
+    steps = _SHARE_OF_SPREAD * _spread(estimator._fitted, n_inputs)
+    if inputs.offset is not None:  # the last column: what is added is in units of the function
+        places.append(estimator._format.offset)
+        moved.append(n_inputs)
+        table = np.column_stack([table, inputs.offset])
+        steps = np.append(steps, _SHARE_OF_SPREAD)
+    table = np.repeat(table, 1 + 2 * len(moved), axis=0)
     for number, column in enumerate(moved):
-        ends.X[1 + 2 * number, column] += steps[column]
-        ends.X[2 + 2 * number, column] -= steps[column]
-    apart = ends.X[1::2] - ends.X[2::2]
+        table[1 + 2 * number, column] += steps[column]
+        table[2 + 2 * number, column] -= steps[column]
+    apart = table[1::2] - table[2::2]
     apart = apart[np.arange(len(moved)), moved]  # as rounded
+    ends = inputs.select(np.zeros(len(table), dtype=np.intp))
+    ends = ends._replace(X=np.ascontiguousarray(table[:, :n_inputs]))
+    if inputs.offset is not None:
+        ends = ends._replace(offset=table[:, n_inputs])
     moments, gradients = model.mean_std(ends, include_noise=include_noise), []
     for values in moments:
         gradient = np.full((*values.shape[1:], len(columns)), np.nan)
@@ -235,7 +244,8 @@ def _check_counted_once(estimator):
 def feature_importances(estimator):
     """Return how much of the function each column carries, (n_features,), adding up to one.
 
-    It is that of the predicted means about the inducing inputs, by `column_shares`.
+    It is that of the latent function's mean about the inducing inputs, by `column_shares`. Of a
+    second fit, whose mean may be told beside it, nothing is in it.
     """
     check_is_fitted(estimator, "kernel_")
     fitted, form = estimator._fitted, estimator._format

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._linalg import NotPositiveDefiniteError
 from ..data.winsorize import winsorized
+from ..engines.left_out import left_out_moments
 from ..likelihoods._names import regression_likelihood
 from ..noise.far_targets import without_far_targets
 from ..noise.left_out_errors import JUDGING_ROWS, left_out_places, rows_within
@@ -335,7 +336,7 @@ def _left_out(fit, places):
     problem, fitted = fit.problem, fit.fitted
     rows, n_jobs = problem.rows, problem.settings.n_jobs
     rows = rows if places is None else rows.select(places)
-    mean, variance = fitted.predictor.left_out(rows, places, n_jobs)
+    mean, variance = left_out_moments(fitted, rows, places, n_jobs)
     if fitted.variance_scale is not None:
         variance = variance * fitted.variance_scale.at(rows.X, n_jobs) ** 2
     variance = np.broadcast_to(np.maximum(variance, 0.0), mean.shape)

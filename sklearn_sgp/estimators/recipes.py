@@ -38,6 +38,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..engines.expected import expects_noise
+from ..kernels._white_noise import holds_noise
 from ..likelihoods._names import (
     classification_likelihood,
     near_class_likelihood,
@@ -114,8 +115,7 @@ def _likelihood_of(estimator, amid_gaps, live_elsewhere):
     """
     lacks = len(estimator._format.missing.columns) > 0
     is_plain = isinstance(estimator.likelihood, str) and estimator.likelihood == "gaussian"
-    bounds = estimator.noise_variance_bounds
-    is_held = isinstance(bounds, str) and bounds == "fixed"
+    is_held = holds_noise(estimator.kernel, estimator.noise_variance_bounds)
     is_free = estimator.optimizer in ("auto", "lbfgs") and not is_held
     is_free = is_free and not expects_noise(estimator.kernel_priors)
     if lacks and is_plain and is_free and not (live_elsewhere or mixes_outputs(estimator)):

@@ -22,7 +22,7 @@ from ..engines.streams.moves import gone_ahead
 from ..engines.streams.plan import Known
 from ..engines.streams.stream import Stream
 from ..engines.streams.units import about_learned_means, with_units_of_all
-from ..kernels._white_noise import check_bounds, checked_noise
+from ..kernels._white_noise import check_bounds, checked_noise, holds_noise, white_terms
 from ..noise.left_out_errors import with_precisions
 from ..noise.stream_noise import StreamedSquares, faded
 from ..optimize.progress import Trace
@@ -120,8 +120,11 @@ def count_missing(estimator, n_rows):
 def _least_noise(estimator, y):
     """Return the least noise variance that may be learned; 1.0 where the user gives none."""
     bounds = getattr(estimator, "noise_variance_bounds", (1.0, 1.0))
-    if not isinstance(bounds, str):
+    if not holds_noise(estimator.kernel, bounds):
         return check_bounds("noise_variance_bounds", bounds)[0]
+    levels = [white.noise_level for white in white_terms(estimator.kernel)]
+    if levels:
+        return float(sum(levels))
     given = estimator.noise_variance
     return 1.0 if given is None else float(np.min(checked_noise(given, np.size(y[:1]))))
 

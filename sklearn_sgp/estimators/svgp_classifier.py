@@ -210,7 +210,7 @@ class SVGPClassifier(SGPClassifier):
         The value of ``jitter`` that was used.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each column in the changes of predicted means, adding up to one.
+        Share of each column in the changes of the latent function's mean, adding up to one.
 
     n_features_in_ : int
         Number of columns of X.

@@ -27,6 +27,7 @@ from ..data.missing import MAY_MISS, NO_MISSING
 from ..data.readable import explain, explain_tables, refuse_dates
 from ..data.readable_targets import explain_targets
 from ..data.rows import drop_zero_weight
+from ..kernels._white_noise import holds_noise
 from .offsets import check_offset
 
 _DTYPE = [np.float64, np.float32]
@@ -152,8 +153,7 @@ def learns_from_counts(estimator):
 
 def _has_known_noise(estimator):
     """Return whether the noise variance is given, so that weights may be precisions."""
-    bounds = getattr(estimator, "noise_variance_bounds", None)
-    return isinstance(bounds, str) and bounds == "fixed"
+    return holds_noise(estimator.kernel, getattr(estimator, "noise_variance_bounds", None))
 
 
 def _inputs_with(estimator, X, labels, offset, reset, given):

@@ -17,14 +17,18 @@ def split_noise(kernel):
     whites : list of WhiteKernel
         The ``WhiteKernel`` terms; the noise variance is the sum of their levels.
     """
-    terms = list(_terms(kernel))
-    process = [term for term in terms if not isinstance(term, WhiteKernel)]
-    whites = [term for term in terms if isinstance(term, WhiteKernel)]
+    process = [term for term in _terms(kernel) if not isinstance(term, WhiteKernel)]
+    whites = white_terms(kernel)
     if not process:
         raise ValueError(
             f"The 'kernel' parameter must have a term besides WhiteKernel. Got {kernel!r}."
         )
     return _without_whites(kernel, iter(process)) if whites else kernel, whites
+
+
+def white_terms(kernel):
+    """List the ``WhiteKernel`` terms of the outermost sum of a kernel; none of None."""
+    return [term for term in _terms(kernel) if isinstance(term, WhiteKernel)]
 
 
 def join_noise(kernel, process, noise_variance):
@@ -45,7 +49,7 @@ def join_noise(kernel, process, noise_variance):
         It has the structure of the given kernel. Fixed noise levels keep their values and the free
         levels share the rest. Without ``WhiteKernel`` terms the result is ``process``.
     """
-    whites = [term for term in _terms(kernel) if isinstance(term, WhiteKernel)]
+    whites = white_terms(kernel)
     if not whites:
         return process
     levels = iter(_shared_noise(whites, noise_variance))
@@ -179,6 +183,16 @@ def starting_noise(
         bounds = np.column_stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)])
     value = np.clip(value, *bounds.T) if learns else value
     return (float(value[0]) if n_outputs == 1 else value), bounds
+
+
+def holds_noise(kernel, noise_variance_bounds):
+    """Return whether the user holds the noise: by its bounds, or by fixed terms of the kernel.
+
+    The kernel is None where the user gave none.
+    """
+    are_fixed = [white.hyperparameter_noise_level.fixed for white in white_terms(kernel)]
+    is_fixed = isinstance(noise_variance_bounds, str) and noise_variance_bounds == "fixed"
+    return is_fixed or (len(are_fixed) > 0 and all(are_fixed))
 
 
 def has_default_bounds(noise_variance_bounds):

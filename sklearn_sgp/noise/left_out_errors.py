@@ -60,6 +60,8 @@ class LeftOutRows(NamedTuple):
     noise : VaryingNoise
     width : ndarray of shape (n, t)
         Of the intervals that targets were rounded from.
+    is_least : bool or ndarray of shape (t,)
+        Whether the noise of an output is the least that may be, so that its errors say nothing.
     """
 
     rows: Rows
@@ -67,12 +69,13 @@ class LeftOutRows(NamedTuple):
     variance: np.ndarray
     noise: VaryingNoise
     width: np.ndarray
+    is_least: object = False
 
     def select(self, index):
         """Select some of them."""
-        rows, mean, variance, noise, width = self
-        noise = VaryingNoise(*(part[index] for part in noise))
-        return LeftOutRows(rows.select(index), mean[index], variance[index], noise, width[index])
+        mean, variance, width = (one[index] for one in (self.mean, self.variance, self.width))
+        noise = VaryingNoise(*(part[index] for part in self.noise))
+        return LeftOutRows(self.rows.select(index), mean, variance, noise, width, self.is_least)
 
     def log_density(self, likelihood, log_square):
         """Return the log density of each row, (n,), with variances times a factor."""
@@ -87,7 +90,8 @@ class LeftOutRows(NamedTuple):
         """Return squared errors in units of the predicted variance, (n, t).
 
         A prediction is a mixture of normal distributions: its components are weighed by what they
-        say of the error, so that an error far out in a tail is no large one.
+        say of the error, so that an error far out in a tail is no large one. Those of outputs with
+        the least noise are as they are expected.
         """
         log_square = np.broadcast_to(log_square, self.mean.shape)
         squared = (self.rows.targets - self.mean) ** 2 + self.width**2 / 12.0
@@ -96,7 +100,7 @@ class LeftOutRows(NamedTuple):
             scaled = squared[:, own].ravel() / np.exp(log_square[:, own]).ravel()
             precision = _precisions(scaled, *one.components(self.variance[:, own], noise))
             weighed[:, own] = squared[:, own] * precision[:, None]
-        return weighed
+        return np.where(self.is_least, np.exp(log_square), weighed)
 
 
 def _precisions(scaled, variances, log_weights):
@@ -147,19 +151,24 @@ def with_later_rows(noise, rows, mean, variance, noise_variance, n_jobs, countin
     unscaled = replace(noise, variance_scale=None)
     at_rows = unscaled.noise_at(rows.X, noise_variance, mean.shape[1], n_jobs)
     variance, width = np.broadcast_to(variance, mean.shape), np.zeros(mean.shape)
-    left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width)
+    is_least = np.isinf(scale.error)
+    left_out = LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width, is_least)
     squares = left_out.squares(noise.likelihood, scale.learned(rows.X, n_jobs))
     scaled = squares / np.exp(scale.log_constant)
     function = with_squares(scale.function, rows, scaled, n_jobs, counting)
-    ceiling = np.maximum(scale.ceiling, _ceiling(function, rows, scaled, n_jobs))
+    ceiling = np.maximum(scale.ceiling, _ceiling(function, left_out, scaled, n_jobs))
     return replace(noise, variance_scale=replace(scale, function=function, ceiling=ceiling))
 
 
-def _ceiling(function, rows, squares, n_jobs):
-    """Find the largest value that the rows a function was learned from bear out."""
-    mean, _ = function.moments_at(rows.X, n_jobs)
+def _ceiling(function, left_out, squares, n_jobs):
+    """Find the largest value that the rows a function was learned from bear out.
+
+    It is 0 for outputs with the least noise.
+    """
+    mean, _ = function.moments_at(left_out.rows.X, n_jobs)
     moments = LogNoiseMoments(mean, np.zeros(mean.shape))
-    return largest_log_noise(moments, squares, rows.weights[1])
+    largest = largest_log_noise(moments, squares, left_out.rows.weights[1])
+    return np.where(left_out.is_least, 0.0, largest)
 
 
 def varying_noise(problem, likelihood, fitted):
@@ -168,7 +177,7 @@ def varying_noise(problem, likelihood, fitted):
     None where it may not, where nothing was learned, or left-out rows are no guide.
     """
     choice, learned = NoiseChoice.of(likelihood), fitted.likelihood
-    if not problem.learns or _is_least(fitted):
+    if not problem.learns or _is_least(fitted).all():
         return None
     precision = learned.row_precision
     if precision.varies:
@@ -177,12 +186,12 @@ def varying_noise(problem, likelihood, fitted):
 
 
 def _is_least(fitted):
-    """Return True for a noise variance at its lower bound, where errors are no guide."""
+    """Return True for noise variances at their lower bounds, where errors are no guide, (k,)."""
     space, log_noise = fitted.start.space, np.ravel(fitted.parameters.log_noise)
     if not space.learns("log_noise"):
-        return False
+        return np.zeros(len(log_noise), dtype=bool)
     least = np.reshape(space.group("log_noise").bounds, (-1, 2))[:, 0]
-    return bool((log_noise <= least + _NEAR_BOUND).any())
+    return log_noise <= least + _NEAR_BOUND
 
 
 def left_out_places(fitted, n_rows, size):
@@ -198,6 +207,10 @@ def left_out_rows(problem, fitted, noise, size):
     places = left_out_places(fitted, len(rows), size)
     rows = rows if places is None else rows.select(places)
     mean, variance = left_out_moments(fitted, rows, places, n_jobs)
+    is_least = _is_least(fitted)
+    if is_least.any():  # what is said of them rests on rounding
+        mean = np.where(is_least, rows.targets, mean)
+        variance = np.where(is_least, 0.0, variance)
     known = np.flatnonzero(np.isfinite(mean + variance).all(axis=1))
     if len(known) * (1.0 - _LEARNED_SHARE) < _LEAST_TEST_ROWS:
         return None
@@ -205,7 +218,8 @@ def left_out_rows(problem, fitted, noise, size):
     at_rows = noise.noise_at(rows.X, fitted.noise_variance, mean.shape[1], n_jobs)
     variance = np.broadcast_to(variance, mean.shape)
     width = np.broadcast_to(problem.widths_of(places), mean.shape)
-    return LeftOutRows(rows, mean, variance, varying(at_rows, mean.shape), width).select(known)
+    noise = varying(at_rows, mean.shape)
+    return LeftOutRows(rows, mean, variance, noise, width, is_least).select(known)
 
 
 def rows_within(problem, fitted, size, share, least=_TIMED_ROWS):
@@ -267,7 +281,8 @@ def _constant(problem, likelihood, learned):
         mean = np.maximum(mean, np.finfo(np.float64).tiny)
         scale = VarianceScale(np.log(mean.mean(keepdims=True) if shared else mean))
     each = squares.mean(axis=1, keepdims=True) if shared else squares
-    return replace(scale, error=_error_of_log(each, rows.weights[1]))
+    error = _error_of_log(each, rows.weights[1])
+    return replace(scale, error=np.where(learned.is_least, np.inf, error))
 
 
 def _with_function(problem, likelihood, learned, log_noise, scale):
@@ -277,7 +292,7 @@ def _with_function(problem, likelihood, learned, log_noise, scale):
     prior = likelihood.row_precision.log_noise
     scaled = learned.squares(likelihood, scale.log_constant) / np.exp(scale.log_constant)
     function = yield from learn_log_noise(of_rows, prior, scaled, log_noise)
-    ceiling = _ceiling(function, rows, scaled, problem.settings.n_jobs)
+    ceiling = _ceiling(function, learned, scaled, problem.settings.n_jobs)
     return replace(scale, function=function, ceiling=ceiling)
 
 

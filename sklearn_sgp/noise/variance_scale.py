@@ -35,7 +35,7 @@ class VarianceScale:
     ceiling : float or ndarray of shape (k,)
         Largest value of the function that the rows it was learned from bear out.
     error : float or ndarray of shape (k,)
-        Standard error of the constant.
+        Standard error of the constant; infinite for outputs whose c is 1, with a ceiling of 0.
     widening : float or ndarray of shape (t,)
         Added to log c^2 after all else: bands that held too few rows, of each output.
     """

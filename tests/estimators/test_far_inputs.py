@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -94,6 +95,13 @@ def test_columns_whose_slopes_are_not_finite_beside_little_noise(noise):
     model = StreamingSGPRegressor(max_iter=5, random_state=0, **given)
     with pytest.raises(ValueError, match="noise variances down to 1e-12"):
         model.fit(1e-300 * X[:60], Y[:60])
+
+
+def test_columns_whose_slopes_are_not_finite_beside_a_fixed_term_of_noise():
+    """Noise was taken for the least that may be learned, a millionth, whatever its term says."""
+    kernel = RBF() + WhiteKernel(1e-12, "fixed")
+    with pytest.raises(ValueError, match="noise variances down to 1e-12"):
+        StreamingSGPRegressor(kernel, max_iter=5).fit(1e-300 * X[:60], Y[:60])
 
 
 @pytest.mark.filterwarnings("ignore:sample_weight should count rows")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from sklearn_sgp import AnytimeSGPRegressor, SVGPRegressor
 
@@ -51,3 +51,14 @@ def test_another_unit_of_y_learns_the_same(kind, unit):
         for u in (1.0, unit)
     )
     assert_allclose(other.predict(X) / unit, first.predict(X), atol=1e-3 * np.ptp(y))
+
+
+@pytest.mark.filterwarnings("error:sample_weight")
+@pytest.mark.parametrize("weight", [1e-4, 1e8])
+def test_a_fixed_term_of_the_kernel_is_known_noise(weight):
+    """Precisions beside a fixed WhiteKernel were warned of as if they were counts of rows."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 10.0, (25, 1))
+    kernel = KERNEL + WhiteKernel(1.0, "fixed")
+    weight = np.full(25, weight)
+    SVGPRegressor(kernel, max_iter=2).fit(X, np.sin(X[:, 0]), sample_weight=weight)

@@ -336,12 +336,16 @@ def test_relevances_are_drawn():
 
 
 def test_noise_that_is_asked_for():
-    """Where values are missing noise may be that of each row, with tails, unless it is held."""
+    """Where values are missing noise may be that of each row, with tails, unless it is held.
+
+    A fixed WhiteKernel did not hold it.
+    """
     model, _ = model_of("svgp")
     assert type(model.fit(X, Y).likelihood_).__name__ == "HeteroscedasticStudentT"
     assert model.fit(WHOLE, Y).likelihood_.conjugate
     for parameters in (
         {"noise_variance_bounds": "fixed"},
+        {"kernel": RBF() + WhiteKernel(0.1, "fixed")},
         {"optimizer": None},
         {"likelihood": "heteroscedastic"},
     ):

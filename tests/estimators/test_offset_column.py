@@ -255,3 +255,19 @@ def test_functions_that_are_drawn_have_it(where):
     for draw in (functions, by_rows, partial(by_rows, method="pathwise")):
         added = np.repeat(X[:, :1], 3, axis=1)
         assert_allclose(draw(X) - draw(unit), added, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_gradients_have_the_slope_in_the_offset(offset):
+    """It was NaN; E y = exp(offset) E exp(f) has the slope E y, other columns theirs."""
+    X, y, _ = counts()
+    given = X if offset == 0 else X[:, ::-1]
+    model = model_of("variational", offset_column=offset).fit(given, y)
+    mean, _, mean_gradient, std_gradient = model.predict(
+        given[:1], return_std=True, return_mean_grad=True, return_std_grad=True
+    )
+    assert_allclose(mean_gradient[offset], mean[0], rtol=1e-7)
+    for column, step in enumerate(1e-4 * np.eye(2)):
+        low, high = (model.predict(given[:1] + s * step, return_std=True) for s in (-1.0, 1.0))
+        slopes = [float((b - a)[0] / 2e-4) for a, b in zip(low, high, strict=True)]
+        assert_allclose([mean_gradient[column], std_gradient[column]], slopes, rtol=1e-5)

@@ -403,3 +403,39 @@ def test_rows_left_out_after_a_batch_have_the_told_mean(monkeypatch):
         model.partial_fit(X[batch], y[batch])
     assert model.mean_share_ == 0.5
     assert_allclose(model.leave_one_out(), model.leave_one_out(X, y), rtol=1e-9)
+
+
+def test_rows_that_a_plain_fit_has_not_seen_are_left_out_already(monkeypatch):
+    """What they had never said was taken from it once more, where time ended the plain fit."""
+    X, y = steps(200, 7)
+    times, told = 2.0 * (np.arange(200) % 2), []
+    usual, judged = mean_steps.PlainFirst.__call__, mean_steps._Judged.of
+
+    def of_some(self, fit):
+        fit = yield from usual(self, fit)
+        fitted = replace(fit.plain.fitted, n_used=100, times=times)
+        return replace(fit, plain=replace(fit.plain, fitted=fitted))
+
+    def kept(*given, **options):
+        told.append(judged(*given, **options))
+        return told[0]
+
+    monkeypatch.setattr(mean_steps.PlainFirst, "__call__", of_some)
+    monkeypatch.setattr(mean_steps._Judged, "of", kept)
+    SVGPRegressor(likelihood="auto", n_inducing=20, max_iter=20, random_state=0).fit(X, y)
+    mean, variance = told[0].others[1:3]
+    known, of_known = told[0].reference.fitted.predictor.moments(told[0].rows)
+    assert_array_equal(mean[::2], known[::2])
+    assert_allclose(variance[::2], np.broadcast_to(of_known, mean.shape)[::2])
+    assert (mean[1::2] != known[1::2]).all()
+
+
+def test_columns_count_by_the_mean_of_the_distribution():
+    """The words were of predicted means, in which a second fit may have a part."""
+    X, y = steps(200, 7)
+    model = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, y)
+    shares = model.feature_importances_
+    reference = SVGPRegressor(n_inducing=20, max_iter=20, random_state=0).fit(X, X[:, 1])
+    model._fitted = _with_share(model, reference, 0.4)
+    assert_array_equal(model.feature_importances_, shares)
+    assert "of the latent function's mean" in SVGPRegressor.__doc__

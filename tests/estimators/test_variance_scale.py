@@ -309,6 +309,24 @@ def test_no_factor_where_the_model_is_right(likelihood):
     assert fitted.variance_scale_ == (1.0, 1.0)
 
 
+def test_outputs_without_noise_leave_others_their_factor():
+    """One output at the least noise turned the factor, and honest bands, off for all of them.
+
+    It has none itself, now or with later batches.
+    """
+    X, y = calm_and_rough(600)
+    Y = np.column_stack([np.zeros(600), y])
+    model = made("vif", kernel=ROUGH, max_iter=10).fit(X[:500], Y[:500])
+    assert model.variance_scale_gain_ > 0.2  # as of the other output alone
+    before = model._fitted.variance_scale.at(X_TEST, 1)
+    model.partial_fit(X[500:], Y[500:])
+    factor = model._fitted.variance_scale.at(X_TEST, 1)
+    assert (before[:, 0] == 1.0).all() and (factor[:, 0] == 1.0).all()
+    assert (before[:, 1] != factor[:, 1]).any()
+    calm = X_TEST[:, 0] < 4.0
+    assert np.median(factor[calm, 1]) < 0.7 < 1.0 <= np.median(factor[~calm, 1])
+
+
 def test_no_factor_below_the_least_noise():
     """Targets that are a function of the inputs have errors as small as arithmetic allows."""
     X = data(300)[0]

@@ -10,6 +10,7 @@ from sklearn_sgp.kernels import Columns, compile_kernel
 from sklearn_sgp.kernels._white_noise import (
     check_bounds,
     fixed_unit_noise,
+    holds_noise,
     join_noise,
     split_noise,
     starting_noise,
@@ -175,3 +176,20 @@ def test_fixed_unit_noise_refuses():
     message = r"must have no WhiteKernel with the likelihood 'poisson'.*Got RBF.*WhiteKernel"
     with pytest.raises(ValueError, match=message):
         fixed_unit_noise([W], R + W, "poisson")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bounds", "expected"),
+    [
+        (None, (1e-6, 1.0), False),
+        (None, None, False),
+        (None, "fixed", True),
+        (R, "fixed", True),
+        (R + W, (1e-6, 1.0), False),
+        (R + WhiteKernel(0.1, "fixed"), (1e-6, 1.0), True),
+        (R + WhiteKernel(0.1, "fixed") + W, (1e-6, 1.0), False),
+    ],
+)
+def test_noise_that_is_held(kernel, bounds, expected):
+    """Bounds may hold the noise, or the terms of the kernel, all of which must be fixed then."""
+    assert holds_noise(kernel, bounds) is expected
