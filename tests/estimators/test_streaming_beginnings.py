@@ -286,3 +286,15 @@ def test_a_kernel_that_predicts_rightly_stays_where_it_is(rng):
     for piece in pieces[1:]:
         model.partial_fit(*piece)
         assert np.abs(model.kernel_.theta - before).max() < 1.0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_function_that_is_fast_along_one_of_many_columns_is_found(seed):
+    """Streams had R2 of .24 to .45 where .9 is possible, and said nothing."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (1100, 12))
+    y = np.sin(4.0 * X[:, 0]) + 0.4 * X[:, 1] + 0.3 * rng.normal(size=1100)
+    model = StreamingSGPRegressor(random_state=0)
+    for lo in range(0, 700, 100):
+        model.partial_fit(X[lo : lo + 100], y[lo : lo + 100])
+    assert model.score(X[700:], y[700:]) > 0.8

@@ -11,6 +11,7 @@ from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, lear
 from ..best_so_far import BestSoFar
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
 from ..new_categories import with_variance_of_new_categories
+from ..one_column import or_fast_along_columns
 from ..parts_of_outputs import or_with_parts_of_outputs
 from ..variational.class_regressions import begins_with_regressions
 from ..variational.equal_outputs import or_as_one_output
@@ -284,26 +285,30 @@ def _with_categories_alike(problem, weight):
 def _or_otherwise(rows, every, posed, plan, begun):
     """Return what `first_batch` does, or does better from another start, and the problem of that.
 
-    With a part of the kernel for each output, or with shares of nearly equal outputs.
+    Fast along columns that are missed, with a part of the kernel for each output, or with shares of
+    nearly equal outputs.
     """
-    told = [begun]
+    told = [(posed, begun[1])]
 
     def begin(problem):
-        told.append(first_batch(rows, replace(plan, start=problem.start), every))
-        return problem, told[-1][0]
+        fitted, ones = first_batch(rows, replace(plan, start=problem.start), every)
+        told.append((problem, ones))
+        return problem, fitted
 
     whole = replace(begun[0], cut_by=None)  # no batch has more than some iterations
-    best = or_with_parts_of_outputs(posed, BestSoFar(posed, whole), begin)
+    best = or_fast_along_columns(posed, BestSoFar(posed, whole), begin)
+    best = or_with_parts_of_outputs(posed, best, begin)
     if best.problem is posed:
         best = best._replace(fitted=replace(best.fitted, cut_by=begun[0].cut_by))
     best = or_as_one_output(posed, best, begin)
-    return best.fitted, told[0 if best.problem is posed else -1][1], best.problem
+    ones = next(ones for problem, ones in told if problem is best.problem)
+    return best.fitted, ones, best.problem
 
 
 def _same_start(begun, posed, *others):
     """Return the one of some starts that a stream has begun with, before few rows bounded it."""
     starts = (replace(one, alternatives=()) for one in (posed, *posed.alternatives, *others))
-    return next((one for one in starts if one.kernel is begun.kernel), posed)
+    return next((one for one in starts if one.kernel is begun.kernel), begun)
 
 
 def _least_rows(problem):
