@@ -118,8 +118,10 @@ def _learn_missing(estimator, X, weight, reset):
     form = estimator._format
     if reset:
         estimator._format = form.with_missing(X, weight)
-    else:
-        estimator._format = replace(form, missing=form.missing.extended(X, weight))
+        return
+    missing = form.missing.extended(X, weight)
+    if missing is not form.missing:
+        estimator._format = replace(form, missing=missing)
 
 
 def _kernel(estimator, reset):
