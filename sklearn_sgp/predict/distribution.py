@@ -231,6 +231,9 @@ class PredictiveDistribution:
     ) -> _Array:
         """Draw new observations, independently of each other, outputs of a row included.
 
+        Their mean is that of the distribution, which is part of `mean` alone where the estimator's
+        ``mean_share_`` is below 1.
+
         Parameters
         ----------
         size : int or tuple of int, default=None
