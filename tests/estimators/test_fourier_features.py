@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 from sklearn.utils.estimator_checks import check_estimator
+from slow_variants import slow
 
 from sklearn_sgp import (
     AnytimeSGPClassifier,
@@ -418,7 +419,7 @@ def test_total_samples_may_change_between_batches(totals, rng):
 
 
 @pytest.mark.filterwarnings("ignore:inducing=.fourier. needs", "ignore:max_iter=5")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *map(slow, (1, 2, 3))])
 def test_classes_by_many_features_are_judged_by_all_of_them(seed):
     """Half of all seeds ended in a ValueError of NumPy's, others judged by another process."""
     X = np.random.default_rng(seed).normal(size=(260, 2))
