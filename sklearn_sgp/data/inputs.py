@@ -53,6 +53,13 @@ class Inputs(NamedTuple):
         """Return the inputs at a slice or an array of indices."""
         return Inputs(*(None if part is None else part[index] for part in self))
 
+    @property
+    def are_whole(self):
+        """Mask of the inputs that lack nothing which no row of the first batch lacked, (n,)."""
+        if self.unforeseen is None:
+            return np.ones(len(self.X), dtype=bool)
+        return ~self.unforeseen.any(axis=1)
+
     def shifted(self, mean):
         """Return means (n, t) of the function with what is added to it."""
         return mean if self.offset is None else mean + self.offset[:, None]

@@ -267,6 +267,11 @@ class Rows(AnyRows):
             return np.ones(len(self), dtype=bool)
         return (self.weight.T >= _CERTAIN * self.counts).T.reshape(len(self), -1).all(axis=1)
 
+    def certain(self):
+        """Return the rows that have no precision far below 1."""
+        mask = self.are_certain
+        return self if mask.all() else self.select(np.flatnonzero(mask))
+
     def with_precision(self, precision):
         """Divide the noise variance of each row by its precision.
 
@@ -423,6 +428,12 @@ def merge_repeated(X, y, weight, offset=None):
     weight = None if (mass == 1.0).all() else mass
     offset = None if offset is None else offset[first]
     return X[first], y[first], weight, offset, inverse
+
+
+def merge_equal(X, y, weight, offset=None):
+    """Merge repeated rows as `merge_repeated` does; return all as they are where none are equal."""
+    merged = merge_repeated(X, y, weight, offset)[:4]
+    return merged if len(merged[0]) < len(X) else (X, y, weight, offset)
 
 
 def merge_observed(X, y, weight, offset=None):

@@ -9,19 +9,18 @@ import numpy as np
 from ..predict.unforeseen import Unforeseen
 
 
-def with_doubts(fitted, rows, inputs, missing, n_jobs):
+def with_doubts(estimator, fitted, rows, inputs):
     """Let the noise of rows include what is left open where a value of X is missing.
 
     That is the variance of the predicted function over what may stand there, of the output of which
     most is left open. Rows stay as they are where noise is not Gaussian, or has a function of its
-    own.
+    own, and where outputs mix functions.
 
     Parameters
     ----------
     rows : Rows
     inputs : Inputs
         Of the same rows.
-    missing : MissingValues
 
     Returns
     -------
@@ -29,8 +28,10 @@ def with_doubts(fitted, rows, inputs, missing, n_jobs):
     constant : float
         Of the log densities of the rows, whose normalisers count observations alone.
     """
-    if inputs.unforeseen is None or fitted.noise.differs or not fitted.likelihood.conjugate:
+    is_plain = fitted.likelihood.conjugate and not fitted.noise.differs
+    if inputs.unforeseen is None or not is_plain or fitted.parameters.mixes_outputs:
         return rows, 0.0
+    missing, n_jobs = estimator._format.missing, estimator.n_jobs
     known = fitted.predictor.moments(inputs, n_jobs)[1]
     averaged = Unforeseen(fitted.predictor, missing).moments(inputs, n_jobs)[1]
     left_open = np.maximum(averaged - known, 0.0) / fitted.noise_variance

@@ -60,8 +60,7 @@ class DriftCheck:
                 "those of few rows. Call fit on all rows, or take StreamingSGPRegressor."
             )
             return DriftCheck(due=2 * n_rows)
-        if not rows.are_certain.all():  # what is left open of some is no drift
-            rows = rows.select(np.flatnonzero(rows.are_certain))
+        rows = rows.certain()  # what is left open of others is no drift
         if not len(rows):
             return self
         sample = rows.fixed_subset(_DRIFT_ROWS)

@@ -7,7 +7,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from ..data.class_targets import ClassLabels
 from ..data.label_checks import check_classes_of, check_labels_present
-from ..data.rows import drop_zero_weight, merge_repeated
+from ..data.rows import drop_zero_weight, merge_equal
 from .steps import rows_with
 from .validation import checked_rows
 
@@ -73,11 +73,5 @@ def later_rows(estimator, X, y, sample_weight, merges=False):
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     targets, n_rows = estimator._fitted.targets, len(X)
     if merges:
-        X, y, weight, offset = _merged(X, y, weight, offset)
+        X, y, weight, offset = merge_equal(X, y, weight, offset)
     return rows_with(X, targets.encode(y), weight, targets, labels, offset), n_rows
-
-
-def _merged(X, y, weight, offset):
-    """Return labels at their inputs, equal ones as one that counts as often, if any are equal."""
-    merged = merge_repeated(X, y, weight, offset)[:4]
-    return merged if len(merged[0]) < len(X) else (X, y, weight, offset)

@@ -126,8 +126,7 @@ def with_later_rows(estimator, engine, batch, clock, learns=True):
 
     def joined(reference):
         own = with_targets(rows, before.targets, reference.targets)
-        missing = estimator._format.missing
-        own, _ = with_doubts(reference, own, batch.inputs, missing, estimator.n_jobs)
+        own, _ = with_doubts(estimator, reference, own, batch.inputs)
         problem = later_problem(estimator, own, clock, learns)
         added = engine.add(reference, replace(problem, start=reference.start))
         predictor = added.predictor.ready()

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.checks import check_lowest, check_scaled
 from ..data.inputs import Inputs
 from ..data.observed_outputs import check_observed
-from ..data.rows import Rows, drop_zero_weight, make_rows, merge_repeated
+from ..data.rows import Rows, drop_zero_weight, make_rows, merge_equal
 from ..noise.left_out_errors import with_precisions
 from ..noise.row_noise import AS_NEW, Counting
 from . import mixed_outputs
@@ -63,15 +63,13 @@ class LaterRows(NamedTuple):
 
 def checked_batch(estimator, X, y, sample_weight, merges=False):
     """Return `LaterRows`, equal ones merged if so wished and none lacks what no first row did."""
-    fitted, constant = estimator._fitted, 0.0
+    fitted = estimator._fitted
     batch = checked_numbers(estimator, X, y, sample_weight, reset=False)
     inputs, y, weight = rows_of_weight(*batch)
     rows, targets = later_rows(fitted, inputs, y, weight), fitted.targets
-    if inputs.unforeseen is None:
-        rows = merged(rows) if merges else rows
-    elif not mixed_outputs.mixes_outputs(estimator):
-        missing = estimator._format.missing
-        rows, constant = with_doubts(fitted, rows, inputs, missing, estimator.n_jobs)
+    if merges and inputs.unforeseen is None:
+        rows = merged(rows)
+    rows, constant = with_doubts(estimator, fitted, rows, inputs)
     if estimator._drift is not None:
         n_rows = estimator.n_samples_seen_ + len(rows)
         estimator._drift = estimator._drift.after(rows, n_rows, estimator._model())
@@ -87,8 +85,8 @@ def merged(rows):
     """
     if np.isnan(rows.y).any():
         return rows
-    X, y, weight, offset, _ = merge_repeated(rows.X, rows.y, rows.weight, rows.offset)
-    return rows if len(X) == len(rows) else replace(rows, X=X, y=y, weight=weight, offset=offset)
+    X, y, weight, offset = merge_equal(rows.X, rows.y, rows.weight, rows.offset)
+    return replace(rows, X=X, y=y, weight=weight, offset=offset)
 
 
 def _counting(estimator, n_rows):

@@ -232,7 +232,7 @@ def _whole(inputs, y, weight):
     """Return the rows that lack nothing which no first row lacked; None if all of them do."""
     if inputs.unforeseen is None:
         return inputs, y, weight
-    whole = np.flatnonzero(~inputs.unforeseen.any(axis=1))
+    whole = np.flatnonzero(inputs.are_whole)
     if not len(whole):
         return None
     some = inputs.select(whole)._replace(unforeseen=None)
@@ -272,9 +272,10 @@ def _later_batch(estimator, inputs, y, weight):
     """Return a `LaterBatch`, repeated rows merged."""
     if inputs.unforeseen is not None:
         inputs, y, weight = rows_of_weight(inputs, y, weight)
-    if inputs.unforeseen is not None:
-        return _doubted(estimator, inputs, y, weight)
     rows = estimator._later_rows(inputs, y, weight)
+    if inputs.unforeseen is not None:
+        rows, constant = with_doubts(estimator, estimator._fitted, rows, inputs)
+        return LaterBatch(rows, np.arange(len(rows)), inputs, constant)
     if mixes_outputs(estimator):  # each has outputs of its own
         return LaterBatch(rows, np.arange(len(rows)), inputs_of(rows))
     parts = rows.X, rows.y, rows.weight, rows.offset
@@ -283,15 +284,6 @@ def _later_batch(estimator, inputs, y, weight):
     order = np.argsort(np.unique(places, return_index=True)[1])
     rows = replace(rows, X=X, y=y, weight=weight, offset=offset)
     return LaterBatch(rows, order, inputs_of(rows))
-
-
-def _doubted(estimator, inputs, y, weight):
-    """Return a `LaterBatch` of which some rows lack what no row of the first lacked."""
-    rows, constant = estimator._later_rows(inputs, y, weight), 0.0
-    if not mixes_outputs(estimator):
-        missing, n_jobs = estimator._format.missing, estimator.n_jobs
-        rows, constant = with_doubts(estimator._fitted, rows, inputs, missing, n_jobs)
-    return LaterBatch(rows, np.arange(len(rows)), inputs, constant)
 
 
 def _engine(estimator):

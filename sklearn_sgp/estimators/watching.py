@@ -49,7 +49,7 @@ class LaterBatch(NamedTuple):
         """The rows that lack nothing which no first row lacked."""
         if self.inputs.unforeseen is None:
             return self.rows
-        return self.rows.select(np.flatnonzero(~self.inputs.unforeseen.any(axis=1)))
+        return self.rows.select(np.flatnonzero(self.inputs.are_whole))
 
     @property
     def telling(self):

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from numbers import Integral
 
-import numpy as np
-
 from ...data.distinct import n_distinct
 from ...data.running_moments import RunningMoments
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
@@ -211,9 +209,7 @@ class Stream:
 
         Of all rows where these are known, and some came several times, maybe in several batches.
         """
-        bands, rows, n_jobs = state.bands, problem.rows, problem.settings.n_jobs
-        if not rows.are_certain.all():
-            rows = rows.select(np.flatnonzero(rows.are_certain))
+        bands, rows, n_jobs = state.bands, problem.rows.certain(), problem.settings.n_jobs
         if self.known is not None and (self.known.rows.weights[1] > 1.0).any():
             bands, rows = NO_BANDS, self.known.rows
         return bands.joined(fitted, rows, self.alpha_divergence, n_jobs) if len(rows) else bands
