@@ -247,6 +247,12 @@ class Groups:
         return cls(index, others, bounds, ends)
 
     @classmethod
+    def whole(cls, m, n):
+        """Make the one group of all m rows of Z and all n of X."""
+        index, others = np.arange(m, dtype=np.intp), np.arange(n, dtype=np.intp)
+        return cls(index, others, np.array([0, m], dtype=np.intp), np.array([0, n], dtype=np.intp))
+
+    @classmethod
     def triangles(cls, rows):
         """Make groups of the upper triangles of the kernel matrices of some rows."""
         index, bounds = _concatenated(rows)
@@ -257,6 +263,11 @@ class Groups:
         """Bounds of the entries of each group, shape (g + 1,)."""
         m, n = np.diff(self.row_bounds), np.diff(self.column_bounds)
         return np.append(0, np.cumsum(m * (m + 1) // 2 if self.upper else m * n))
+
+    @property
+    def places(self):
+        """Rows and columns, and the bounds of both."""
+        return self.rows, self.columns, self.row_bounds, self.column_bounds
 
     def __len__(self):
         return len(self.row_bounds) - 1

@@ -55,13 +55,15 @@ def _beside(problem, fitted):
     rows = DistinctRows.of(problem.rows.fixed_subset(_KNOWING_ROWS))
     if rows is None or np.isnan(rows.means).any():
         return None
+    starts = {id(one.kernel): one for one in default_starts(problem.start)[::-1]}
+    starts[id(fitted.start.kernel)] = fitted.start
+    # what a sum of two kernels learns is as much as either would
+    richest = max(starts, key=lambda kernel: len(starts[kernel].parameters.theta))
     with blas_threads_for(len(rows.X)):
-        start = _learned_from(rows, fitted.start)
+        start = _learned_from(rows, starts.pop(richest))
         if start is None or not (_knows_more(start, rows, fitted) or _is_left(problem, fitted)):
             return None
-        others = {id(one.kernel): one for one in default_starts(problem.start)[::-1]}
-        others.pop(id(start.kernel), None)
-        others = (_learned_from(rows, one) for one in others.values())
+        others = (_learned_from(rows, one) for one in starts.values())
         start = replace(start, alternatives=tuple(one for one in others if one is not None))
     settings = replace(problem.settings, n_restarts_optimizer=0)
     return replace(problem, start=start, settings=settings)

@@ -151,17 +151,15 @@ class CategoryCovariance:
 
     def block(self, left, right):
         """Compute the covariances of codes (m,) and codes (n,), shape (m, n), C order."""
-        return self.blocks(left, right, _whole(left, right)).reshape(len(left), len(right))
+        shape = len(left), len(right)
+        return self.blocks(left, right, Groups.whole(*shape)).reshape(shape)
 
     def blocks(self, left, right, groups):
         """Compute many small blocks of them, in one array as `Groups` lays them out."""
         out = empty((groups.bounds[-1],))
-        _categories.value_blocks(*self._of_groups(left, right, groups), out, groups.upper)
+        codes = left, right, *groups.places
+        _categories.value_blocks(self.rows, self.specific, *codes, out, groups.upper)
         return out
-
-    def _of_groups(self, left, right, groups):
-        index = groups.rows, groups.columns, groups.row_bounds, groups.column_bounds
-        return np.ascontiguousarray(self.rows), self.specific, left, right, *index
 
     def diag(self, codes):
         """Return the variances of codes."""
@@ -177,13 +175,14 @@ class CategoryCovariance:
 
     def block_vjp(self, left, right, G):
         """Compute the gradients of sum(G * block) in b and in F."""
-        return self.blocks_vjp(left, right, _whole(left, right), G.ravel())
+        return self.blocks_vjp(left, right, Groups.whole(len(left), len(right)), G.ravel())
 
     def blocks_vjp(self, left, right, groups, G):
         """Compute the gradients of sum(G * blocks) in b and in F."""
         in_rows, in_specific = np.empty(self.rows.shape), np.empty(self.specific.shape)
-        parts = self._of_groups(left, right, groups)
-        _categories.vjp_blocks(*parts, G, groups.upper, in_rows, in_specific)
+        codes = left, right, *groups.places
+        of_rows = in_rows, in_specific
+        _categories.vjp_blocks(self.rows, self.specific, *codes, G, groups.upper, *of_rows)
         return self.to_categories(in_specific, in_rows)
 
     def diag_vjp(self, codes, g):
@@ -202,8 +201,3 @@ class CategoryCovariance:
                 in_b += share
                 in_F += 2.0 * share[..., None] * (self.factor - self.rows[-1])
         return in_b, in_F
-
-
-def _whole(left, right):
-    """Return `Groups` of one block of all codes."""
-    return Groups.of([np.arange(len(left))], [np.arange(len(right))])

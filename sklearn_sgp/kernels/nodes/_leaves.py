@@ -149,9 +149,8 @@ class Stationary(ScaledLeaf):
         variance, shape, Zs = self.variance(p), self._of_profile(p), self._scaled(p, Z)
         Xs = Zs if X is Z else self._scaled(p, X)
         out, direct = empty((groups.bounds[-1],)), Zs.shape[1] <= DIRECT_MAX_FEATURES
-        index = (groups.rows, groups.columns, groups.row_bounds, groups.column_bounds)
         _stationary.value_blocks(
-            self.profile, Zs, Xs, *index, variance, shape, out, direct, groups.upper
+            self.profile, Zs, Xs, *groups.places, variance, shape, out, direct, groups.upper
         )
         return out
 

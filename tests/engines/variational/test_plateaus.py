@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from sklearn_sgp import SVGPRegressor
 from sklearn_sgp.data.distinct import DistinctRows
+from sklearn_sgp.engines.other_starts import default_starts
 from sklearn_sgp.engines.variational import engine, plateaus
 from sklearn_sgp.objectives.exact import left_out_means
 
@@ -121,6 +122,21 @@ def test_a_fit_that_has_missed_much_begins_anew_with_what_few_rows_learn(monkeyp
     assert scales[1] > 50.0
     np.testing.assert_allclose(beside.start.parameters.Z, best.fitted.start.parameters.Z)
     assert beside.settings.n_restarts_optimizer == 0
+
+
+@pytest.mark.filterwarnings("ignore:max_iter")
+def test_the_kernel_with_most_parameters_is_asked_what_was_missed(monkeypatch):
+    """A fit that has ended with one smooth kernel misses levels that only a rough one knows."""
+    asked, learned_from = [], plateaus._learned_from
+    problem, best, _ = posed(monkeypatch)
+    starts = default_starts(problem.start)
+    simplest = min(starts, key=lambda one: len(one.parameters.theta))
+    monkeypatch.setattr(
+        plateaus, "_learned_from", lambda rows, one: asked.append(one) or learned_from(rows, one)
+    )
+    plateaus._beside(problem, replace(best.fitted, start=simplest))
+    most = max(len(one.parameters.theta) for one in starts)
+    assert len(asked[0].parameters.theta) == most > len(simplest.parameters.theta)
 
 
 @pytest.mark.slow
