@@ -112,6 +112,8 @@ class Start:
         Length scales that columns of one value have for themselves, which say nothing.
     wider : float
         What learned variances were multiplied by, for rows too few to learn from.
+    sees_more_rows : bool
+        Whether more rows come later, which decide what the first ones are too few for.
     """
 
     kernel: object
@@ -127,6 +129,7 @@ class Start:
     earlier: object = None
     n_idle: int = 0
     wider: float = 1.0
+    sees_more_rows: bool = False
 
     @property
     def learns_default_kernel(self):

@@ -286,6 +286,7 @@ def _start_with(
     inducing = fingerprint(choices.inducing)
     n_idle = n_scales_of(expression, spread == 0.0)
     more = {"columns": choices.columns, "units": units, "n_idle": n_idle}
+    more["sees_more_rows"] = choices.sees_more_rows
     made = Start(kernel, likelihood, parameters, space, inducing, untouched, default, **more)
     return replace(made, earlier=previous.likelihood) if "theta" in learned else made
 

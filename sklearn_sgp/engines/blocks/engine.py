@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..alike_categories import or_with_alike_categories
 from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import hardly_explains
@@ -56,6 +57,8 @@ class BlockModels:
                 return best
         best = or_fast_along_columns(problem, best, learn)
         best = or_with_parts_of_outputs(problem, best, learn)
+        if self.plan.specification.learns_by_bound:
+            best = or_with_alike_categories(problem, best, learn)
         return or_along_directions(problem, best, learn)
 
     def _learned(self, problem):

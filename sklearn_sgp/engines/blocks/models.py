@@ -54,6 +54,11 @@ class Specification(NamedTuple):
         return self.conditional is LocalConditional
 
     @property
+    def learns_by_bound(self):
+        """True if the objective is a lower bound of the evidence of the exact process."""
+        return self.objective == _VARIATIONAL
+
+    @property
     def alpha(self):
         """Power of the factor that a row has alone; None where it has several, or one unknown."""
         is_alone = isinstance(self.model, Model) and not self.model.dense

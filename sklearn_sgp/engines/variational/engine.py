@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from ..alike_categories import or_with_alike_categories
 from ..best_so_far import BestSoFar
 from ..diagnostics import warn_of_weak_spots
 from ..explained import is_doubtful
@@ -57,6 +58,7 @@ class Variational:
         best = or_with_parts_of_outputs(problem, best, run)
         best = or_off_the_plateau(problem, best, run)
         best = or_as_one_output(problem, best, run)
+        best = or_with_alike_categories(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)
         return with_variance_of_new_categories(fitted) if problem.learns else fitted
