@@ -37,11 +37,18 @@ def or_with_alike_categories(problem, best, fit):
 
 
 def _alike(problem, fitted):
-    """Pose the problem with F held in every start; None where the rows may learn it."""
+    """Pose the problem with F held in every start; None where the rows may learn it.
+
+    Where learning began elsewhere, as along a column that it had missed, it may so again.
+    """
     if not _may_be_alike(problem, fitted):
         return None
-    first = problem.start
-    first, *others = (_held(problem, one) for one in (first, *first.alternatives))
+    begun = replace(fitted.start, alternatives=())
+    starts = problem.start, *problem.start.alternatives
+    thetas = [one.parameters.theta for one in starts]
+    if not any(np.array_equal(begun.parameters.theta, theta) for theta in thetas):
+        starts += (begun,)
+    first, *others = (_held(problem, one) for one in starts)
     return replace(problem, start=replace(first, alternatives=tuple(others)))
 
 
@@ -58,10 +65,10 @@ def _may_be_alike(problem, fitted):
 
 def _few(problem, expression):
     """Return, by columns of categories with few rows each, the places of F in theta."""
-    weight, few = problem.rows.total_weight, {}
+    few, n_rows = {}, problem.n_observations
     columns = (column for _, column in category_leaves(expression))
     for column, (_, factor, _) in zip(columns, category_slots(expression), strict=True):
-        if weight < _ROWS_TO_COMPARE * len(factor):
+        if n_rows < _ROWS_TO_COMPARE * len(factor):
             few.setdefault(column, []).append(factor)
     return few
 
@@ -94,10 +101,13 @@ def _gain_of_parameters(problem, fitted, again):
     """Return how many nats F has to gain.
 
     A level for each category costs log(1 + n_c v / s2) / 2 of the evidence, with n_c rows of it,
-    noise s2, and the variance v of the function, here that of the noise at least.
+    noise s2 of a row, and the variance v of the function, here that of the noise at least. Outputs
+    that never change have no levels.
     """
-    rows = problem.rows
-    signal = np.maximum(np.nanvar(rows.targets, axis=0) / again.noise_variance - 1.0, 1.0)
+    rows, n_rows = problem.rows, problem.n_observations
+    noise = again.noise_variance * n_rows / rows.total_weight  # weights may be precisions
+    variance = np.nanvar(rows.targets, axis=0)
+    ratio = np.maximum(variance / noise - 1.0, 1.0)[variance > 0.0]
     counts = [len(factors[0]) for factors in _few(problem, fitted.parameters.expression).values()]
-    costs = (0.5 * count * np.log1p(rows.total_weight / count * signal).sum() for count in counts)
+    costs = (0.5 * count * np.log1p(n_rows / count * ratio).sum() for count in counts)
     return _TIMES_A_NUMBER * sum(costs)

@@ -21,7 +21,7 @@ from .numbers import later_rows
 from .regressor import SGPRegressor
 from .stream_steps import has_gaps
 from .validation import rows_of_weight
-from .watching import log_densities_of_observed
+from .watching import expected_of_observed, log_densities_of_observed
 
 
 class StreamingSGPRegressor(SGPRegressor):
@@ -307,7 +307,8 @@ class StreamingSGPRegressor(SGPRegressor):
         not.
 
     n_shifts_ : int
-        Number of times that level, noise or function were other than before; of numbers only.
+        Number of times that level, noise or function were other than before, or that rows were far
+        less probable than before.
 
     n_iter_ : int
         Number of iterations of the optimiser so far, at least 1.
@@ -384,7 +385,8 @@ class StreamingSGPRegressor(SGPRegressor):
     level, noise or function changed, and ``n_shifts_`` counts it. The stream follows: the level of
     all that is known moves, the noise variance is another, or the past counts less. A level that
     moves for good is that of all times, those before the shift included. This is for Gaussian
-    noise, learned kernels, and units that follow the rows.
+    noise, learned kernels, and units that follow the rows. With others a warning tells that a batch
+    is far less probable than those before, and the stream learns from it as from any other.
 
     Where rows come at random places, a level that moves from batch to batch is followed, too. Its
     steps, a slope and the scatter of single batches are found from what came next. Everything that
@@ -576,6 +578,11 @@ class StreamingSGPRegressor(SGPRegressor):
             return log_densities_of_observed(model, rows, inputs)
         y = fitted.targets.unwarped(rows.y)
         return model.log_density(inputs, y[:, 0] if fitted.targets.ndim == 1 else y)
+
+    def _expected_densities(self, fitted, rows, inputs):
+        """Return what `_log_densities` are expected to be, and their variances, (n,) each."""
+        model = self._format.seen_by(self._model_of(fitted), inputs)
+        return expected_of_observed(model, rows, inputs)
 
     def _begins_anew(self, y):
         """Return when the stream begins anew: with twice as many rows, whatever they are."""

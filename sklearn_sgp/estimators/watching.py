@@ -21,6 +21,7 @@ from ..engines.streams.shifts import (
     usual_distances,
     warn_of_narrow_bands,
 )
+from ..engines.streams.surprises import warn_of_surprise
 from ..predict.base import KnownMoments
 from .mixed_outputs import mixes_outputs
 
@@ -74,16 +75,18 @@ def watched(estimator, fitted, batch):
         What is known counts so much of what it did.
     """
     rows, order, *_ = batch
-    share, watch = estimator.forget_factor, scored(estimator, fitted, batch)
+    # a measure are units that follow rows, and a kernel or noise that are learned
+    can_shift = fitted.state.moments is not None and fitted.start.learns(estimator.optimizer)
+    share, watch = estimator.forget_factor, scored(estimator, fitted, batch, not can_shift)
     is_whole = batch.inputs.unforeseen is None  # others have no order of their own
     in_order = rows.select(order) if is_whole else batch.telling
     telling, in_order = map(fitted.state.telling, (batch.telling, in_order))
     fitted = counted(fitted, batch.telling, fitted.targets)
-    # a measure are units that follow rows, and a kernel or noise that are learned
-    can_shift = fitted.state.moments is not None and fitted.start.learns(estimator.optimizer)
     if not (can_shift and len(telling)):
         if isinstance(share, str):
             share, watch = _faded(fitted, telling, watch, estimator.n_jobs)
+        if watch.surprises.fall:
+            warn_of_surprise(watch.surprises.fall, len(rows))
         return _with(fitted, watch), share
     seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
     state = fitted.state
@@ -120,10 +123,13 @@ def _with(fitted, watch):
     return replace(fitted, state=replace(fitted.state, watch=watch))
 
 
-def scored(estimator, fitted, batch):
-    """Return the `Watch` of a stream after the mean log density of a batch, in nats a row."""
+def scored(estimator, fitted, batch, may_surprise=False):
+    """Return the `Watch` of a stream after the mean log density of a batch, in nats a row.
+
+    Where nothing else tells of shifts, log densities ``may_surprise``.
+    """
     rows, inputs = batch.rows, batch.inputs
-    state, density = fitted.state, np.nan
+    state, density, watch = fitted.state, np.nan, fitted.state.watch
     if inputs.unforeseen is None and not mixes_outputs(estimator):
         # score and bands are of the same moments
         known = fitted.predictor.moments(inputs, estimator.n_jobs)
@@ -131,11 +137,12 @@ def scored(estimator, fitted, batch):
     if has_predictive_density(fitted.likelihood):
         log_p = estimator._log_densities(fitted, rows, inputs)
         density = np.average(log_p, weights=rows.weights[1])
+        if may_surprise and not mixes_outputs(estimator):
+            watch = watch.surprised(log_p, *estimator._expected_densities(fitted, rows, inputs))
     telling = rows if inputs.unforeseen is None else state.telling(batch.telling)
     is_new = state.places.sample.lacks(telling)
-    told = state.bands.told(fitted, telling, state.watch.told, estimator.n_jobs, is_new)
-    watch = replace(state.watch, told=told)
-    return watch.scored(density)
+    told = state.bands.told(fitted, telling, watch.told, estimator.n_jobs, is_new)
+    return replace(watch, told=told).scored(density)
 
 
 def inputs_of(rows):
@@ -154,3 +161,16 @@ def log_densities_of_observed(model, rows, inputs):
         parts = (part[:, at] for part in (known, mean, variance))
         each[:, at] = one.log_predictive_density(*parts, own)[:, None]
     return np.where(np.isnan(y), 0.0, each - np.log(model.targets.scale)).sum(axis=1)
+
+
+def expected_of_observed(model, rows, inputs):
+    """Return what log densities of normal variables as wide are expected to be, and variances.
+
+    Of the outputs that were observed, in units of y, (n,) each.
+    """
+    mean, variance = model.predictor.moments(inputs, model.n_jobs)
+    variance = np.broadcast_to(variance, mean.shape)
+    total = model.likelihood.moments(inputs.shifted(mean), variance, model.noise_at(inputs))[1]
+    each = -0.5 * np.log(2.0 * np.pi * np.e * total) - np.log(model.targets.scale)
+    seen = ~np.isnan(rows.targets)
+    return np.where(seen, each, 0.0).sum(axis=1), 1.0 * seen.sum(axis=1)

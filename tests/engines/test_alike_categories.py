@@ -59,13 +59,14 @@ def test_what_a_level_costs_is_that_of_its_covariance():
     y = np.random.default_rng(0).standard_normal((4 * n, 1))
     y *= np.sqrt((v + s2) / y.var())
     rows = SimpleNamespace(targets=y, total_weight=4.0 * n)
+    problem = SimpleNamespace(rows=rows, n_observations=4.0 * n)
     few = {2: [np.zeros((4, 2)), np.zeros((4, 1))]}
     expected = alike_categories._TIMES_A_NUMBER * 4 * 0.5 * (of_level - n * np.log(s2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alike_categories, "_few", lambda *_: few)
         fitted = SimpleNamespace(parameters=SimpleNamespace(expression=None))
         again = SimpleNamespace(noise_variance=np.array([s2]))
-        got = alike_categories._gain_of_parameters(SimpleNamespace(rows=rows), fitted, again)
+        got = alike_categories._gain_of_parameters(problem, fitted, again)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
@@ -101,3 +102,38 @@ def test_a_warm_start_compares_again():
     before = model.predict(T)
     assert taken(model.fit(X, y)) and not is_learned(model)
     np.testing.assert_allclose(model.predict(T), before, atol=0.05)
+
+
+def test_another_unit_of_known_noise_asks_the_same():
+    """Weights are precisions then: their sum said that there were many rows, or hardly any."""
+    X, y, *_ = table("levels")
+    options = {"noise_variance_bounds": "fixed", "normalize_y": False, "n_inducing": 40}
+    for unit in (1e-3, 1e3):
+        model = SVGPRegressor(
+            noise_variance=1.0, categorical_features=[1], random_state=0, **options
+        ).fit(X, unit * y, np.full(len(y), (unit * 0.3) ** -2))
+        assert taken(model)[0].endswith("alike")
+
+
+def test_an_output_that_never_changes_costs_nothing():
+    X, y, *_ = table("levels")
+    costs, inner = [], alike_categories._gain_of_parameters
+    for targets in (y, np.column_stack([y, np.zeros(len(y))])):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                alike_categories,
+                "_gain_of_parameters",
+                lambda *parts: costs.append(inner(*parts)) or costs[-1],
+            )
+            SVGPRegressor(categorical_features=[1], n_inducing=40, random_state=0).fit(X, targets)
+    np.testing.assert_allclose(costs[1], costs[0], rtol=0.05)
+
+
+def test_a_fast_column_that_was_found_is_tried_with_alike_categories():
+    rng = np.random.default_rng(0)
+    numbers, code = rng.uniform(-2.0, 2.0, (300, 6)), rng.integers(20, size=300)
+    y = np.sin(9.0 * numbers[:, 0]) + rng.normal(size=20)[code] + 0.1 * rng.standard_normal(300)
+    X = np.column_stack([numbers, code])
+    model = SVGPRegressor(categorical_features=[6], random_state=0).fit(X[:250], y[:250])
+    assert taken(model)
+    assert model.score(X[250:], y[250:]) > 0.85

@@ -182,3 +182,18 @@ def test_a_second_column_is_found_beside_a_fast_one(seed):
     y = np.sin(4.0 * X[:, 3]) + 0.5 * np.abs(X[:, 7]) + 0.3 * rng.normal(size=800)
     model = SVGPRegressor(random_state=0).fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.82
+
+
+def test_a_fit_on_chunks_reads_each_of_them_a_few_times():
+    """Targets of a collection were asked one by one whether they are missing."""
+    array = pytest.importorskip("dask.array")
+    rng, loads = np.random.default_rng(0), []
+    X = rng.uniform(-2.0, 2.0, (2400, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2400)
+    chunks = array.from_array(X, chunks=(400, 2)).map_blocks(
+        lambda block: loads.append(1) or block, dtype=float, meta=np.empty((0, 0))
+    )
+    model = SVGPRegressor(n_inducing=20, random_state=0)
+    model.fit(chunks, array.from_array(y, chunks=400))
+    assert model.score(X, y) > 0.9
+    assert len(loads) < 600

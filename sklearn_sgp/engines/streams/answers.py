@@ -14,8 +14,9 @@ from .bands import NO_BANDS
 from .batch_levels import NO_LEVELS
 from .joint_prediction import Prediction, whitened, without_outliers
 from .shifts import NOISE_FACTORS, information_of, learns_one_noise
+from .usual import LEAST_ROWS
 from .waiting import NONE_WAITING
-from .watch import LEAST_ROWS, near_others
+from .watch import near_others
 
 # Shares of what the old rows say that may explain a batch.
 _PAST_SHARES = (1.0, 0.3, 0.1, 0.01, 0.0)

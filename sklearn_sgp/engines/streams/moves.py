@@ -10,7 +10,7 @@ from .band_places import NO_PLACES
 from .batch_levels import NO_LEVELS, parts_of
 from .joint_prediction import Prediction, without_outliers
 from .shifts import ROWS_TOGETHER, can_move
-from .watch import LEAST_ROWS
+from .usual import LEAST_ROWS
 
 
 def told_of_level(fitted, rows, n_jobs):
@@ -25,7 +25,7 @@ def told_of_level(fitted, rows, n_jobs):
     if not np.all(fitted.targets.scale**2 > 0.0):
         return fitted
     n = len(rows)
-    rows = rows.select(np.linspace(0, n - 1, min(n, ROWS_TOGETHER)).astype(np.intp))
+    rows = rows.fixed_subset(ROWS_TOGETHER)
     targets, state = fitted.targets, fitted.state
     X = np.asarray(rows.X, dtype=np.float64)
     part = parts_of(X)

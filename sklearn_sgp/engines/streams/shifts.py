@@ -8,7 +8,8 @@ from ..._linalg import NotPositiveDefiniteError
 from ..._warnings import warn_caller
 from .bands import MOST_OF_A_MISS
 from .joint_prediction import Prediction, noise_at, whitened, without_outliers
-from .watch import LEAST_ROWS, Alone, Gathered, near_others
+from .usual import LEAST_ROWS
+from .watch import Alone, Gathered, near_others
 
 # Rows of a batch that are looked at together.
 ROWS_TOGETHER = 100

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._linalg import NotPositiveDefiniteError, cholesky
+from ..._sampling import fixed_index
 from ...data.column_order import are_constant
 from ...data.column_spread import column_mean_spread
 from ...kernels._defaults import starting_length_scale
@@ -144,7 +145,7 @@ def _last(rows, column):
     order = np.argsort(X[:, column], kind="stable")
     last = order[-_WINDOW:]
     if not np.ptp(X[last, column]):  # many rows at one time: some of all times
-        last = order[np.linspace(0, len(order) - 1, len(last)).astype(np.intp)]
+        last = order[fixed_index(len(order), len(last))]
     return X[last], y[last], weight[last]
 
 

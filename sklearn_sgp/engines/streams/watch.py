@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 
 from ...data.targets import read_only_copy
 from ...data.winsorize import MAD
 from .bands import NO_MISSES, NOTHING_TOLD, Fading, Misses
+from .surprises import NO_SURPRISES, Surprises
+from .usual import ALARM, LEAST_ROWS, Usual
 
-# Batches that the prior of z and v counts as: the first batches after the beginning are no guide.
-_PRIOR_BATCHES = 4.0
 # Median of the square of a standard normal number, and n times the variance of the logarithm of
 # the median of n of them.
 _MEDIAN, _SCATTER = 0.4549, 5.44
@@ -29,10 +28,6 @@ _FIRST_SCATTER = 1.5
 # deviations in its second batch, for a level that moved: its squared standardised residuals were
 # 5.6 where they are 2.8 without that. Levels that moved by 5 deviations have a z of 20 and more.
 _FIRST_LEVEL_SCATTER = 3.0
-# Two-sided probability of so far a z, or v, of right models: rare, though not every one is told.
-_ALARM = 3e-3
-# Fewer rows are gathered with those of the next batches.
-LEAST_ROWS = 8
 # A residual further from the median one than so many predicted deviations, or median absolute
 # deviations, counts as so far: outliers are no shift.
 _ROWS_ARE_WITHIN = 3.0
@@ -213,50 +208,6 @@ def _commonest_share(values):
 
 
 @dataclass(frozen=True)
-class Usual:
-    """Keep what z or v were in the batches before, of each output; see Student's t.
-
-    Parameters
-    ----------
-    count, total, squares : ndarray of shape (t,)
-    has_mean : bool
-        Whether a mean other than 0 is usual.
-    scatter : float
-        Deviation before any batch.
-    """
-
-    count: np.ndarray
-    total: np.ndarray
-    squares: np.ndarray
-    has_mean: bool
-    scatter: float = 1.0
-
-    @classmethod
-    def unknown(cls, t, has_mean, scatter=1.0):
-        """Return what is thought before any batch."""
-        return cls(np.zeros(t), np.zeros(t), np.zeros(t), has_mean, scatter)
-
-    @property
-    def mean(self):
-        """Mean of the batches before, (t,)."""
-        return self.total / (1.0 + self.count) if self.has_mean else np.zeros_like(self.total)
-
-    def log_probability(self, value):
-        """Return the logarithm of the probability of a value so far from the usual, (t,)."""
-        mean, freedom = self.mean, _PRIOR_BATCHES + self.count
-        about = np.maximum(self.squares - (1.0 + self.count) * mean**2, 0.0)
-        scale = np.sqrt((_PRIOR_BATCHES * self.scatter**2 + about) / freedom)
-        with np.errstate(divide="ignore"):  # -inf
-            return np.log(2.0) + np.log(stdtr(freedom, -np.abs(value - mean) / scale))
-
-    def joined(self, value):
-        """Add those of a batch."""
-        return replace(
-            self, count=self.count + 1.0, total=self.total + value, squares=self.squares + value**2
-        )
-
-
-@dataclass(frozen=True)
 class Watch:
     """Keep what was seen so far of the batches of a stream; replaced, never changed.
 
@@ -281,6 +232,8 @@ class Watch:
         Squared standardised residuals of rows before they were learned from; see `bands.Bands`.
     misses : Misses
         The same for bands that are too narrow.
+    surprises : Surprises
+        Of streams that nothing else tells of shifts.
     """
 
     densities: tuple = ()
@@ -296,6 +249,7 @@ class Watch:
     is_narrow: bool = False
     told: Fading = NOTHING_TOLD
     misses: Misses = NO_MISSES
+    surprises: Surprises = NO_SURPRISES
 
     @property
     def attributes(self):
@@ -310,6 +264,12 @@ class Watch:
     def scored(self, density):
         """Add the mean log density of a batch."""
         return replace(self, densities=(*self.densities, float(density))[-_TRACE:])
+
+    def surprised(self, log_p, expected, variance):
+        """Compare the log densities of the rows of a batch with what was expected, (n,) each."""
+        surprises = self.surprises.after(log_p, expected, variance)
+        n_shifts = self.n_shifts + (surprises.fall > 0.0)
+        return replace(self, surprises=surprises, n_shifts=n_shifts)
 
     def after(self, seen, can_move, usual):
         """Decide about a batch.
@@ -339,7 +299,7 @@ class Watch:
         seen = seen.as_one_batch()
         levels = self.levels or Usual.unknown(t, has_mean=False, scatter=_FIRST_LEVEL_SCATTER)
         scales = self.scales or Usual.unknown(t, has_mean=True, scatter=_FIRST_SCATTER)
-        least = np.log(_ALARM / t)
+        least = np.log(ALARM / t)
         moved = levels.log_probability(seen.z) < least
         other = scales.log_probability(seen.v) < least
         usual = np.maximum(usual, self.close)

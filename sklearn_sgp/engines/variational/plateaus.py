@@ -12,6 +12,7 @@ from ...data.distinct import DistinctRows
 from ...data.rows import each_weight
 from ...kernels._defaults import SHORTER
 from ...kernels._length_scales import scales_by_column
+from ...kernels.categories._node import category_slots
 from ...objectives.exact import left_out_means
 from ..ascent import FEW_ROWS
 from ..exact_fits import learn_exactly
@@ -57,16 +58,23 @@ def _beside(problem, fitted):
         return None
     starts = {id(one.kernel): one for one in default_starts(problem.start)[::-1]}
     starts[id(fitted.start.kernel)] = fitted.start
-    # what a sum of two kernels learns is as much as either would
-    richest = max(starts, key=lambda kernel: len(starts[kernel].parameters.theta))
+    # what a sum of two kernels of numbers learns is as much as either would
+    starts = sorted(starts.values(), key=_n_of_numbers, reverse=True)
     with blas_threads_for(len(rows.X)):
-        start = _learned_from(rows, starts.pop(richest))
+        learned = (one for one in (_learned_from(rows, one) for one in starts) if one is not None)
+        start = next(learned, None)
         if start is None or not (_knows_more(start, rows, fitted) or _is_left(problem, fitted)):
             return None
-        others = (_learned_from(rows, one) for one in starts.values())
-        start = replace(start, alternatives=tuple(one for one in others if one is not None))
+        start = replace(start, alternatives=tuple(learned))
     settings = replace(problem.settings, n_restarts_optimizer=0)
     return replace(problem, start=start, settings=settings)
+
+
+def _n_of_numbers(start):
+    """Return how many parameters the kernel has besides those of categories."""
+    parameters = start.parameters
+    slots = category_slots(parameters.expression)
+    return len(parameters.theta) - sum(b.size + factor.size for b, factor, _ in slots)
 
 
 def _may_stand_still(problem, fitted):
