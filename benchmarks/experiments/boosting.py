@@ -80,7 +80,7 @@ def gain_over(records, rival, key, ours=OURS):
 def _tables_won(details, why_not):
     """In how many tables ours is ahead of all of some rivals that have a result there.
 
-    Nothing is said of rivals of which one was not run at all.
+    Nothing is said of rivals of which one was run on no table.
     """
     constant = [name for name, rival in RIVALS.items() if rival.constant_noise]
     varying = [name for name, rival in RIVALS.items() if not rival.constant_noise]
@@ -92,7 +92,8 @@ def _tables_won(details, why_not):
     }
     values = {}
     for key, (score, rivals, ours) in groups.items():
-        if any(why.get(rival) == NOT_RUN for why in why_not.values() for rival in rivals):
+        reasons = {rival: [why.get(rival) for why in why_not.values()] for rival in rivals}
+        if any(set(why) == {NOT_RUN} for why in reasons.values()):
             continue
         values[key] = sum(
             all(gain_over(records, rival, score, ours) > 0.0 for rival in rivals if records[rival])

@@ -1,0 +1,35 @@
+"""The benchmark page says what is stored: all rivals that have a result, losses included."""
+
+import json
+
+import pytest
+from docs_pages import ROOT
+from experiments import boosting
+from tables import cells, contents
+
+RESULTS = json.loads((ROOT / "benchmarks/results/results.json").read_text(encoding="utf-8"))
+FOUND = RESULTS["experiments"]["against_boosting"]
+
+
+def test_counts_of_tables_are_those_of_the_stored_scores():
+    """A rival that was not run on one table took the whole count, and a missed limit, away."""
+    counted = boosting._tables_won(FOUND["details"], FOUND["why_not"])
+    assert len(counted) == 6
+    assert {key: FOUND["values"].get(key) for key in counted} == counted
+
+
+def test_nothing_is_counted_over_a_rival_that_was_run_nowhere():
+    """Being ahead of all says nothing while one of them has not been asked."""
+    why_not = {name: {**why, "NGBoost": "not run"} for name, why in FOUND["why_not"].items()}
+    counted = boosting._tables_won(FOUND["details"], why_not)
+    assert "tables_ahead_of_varying_noise" not in counted
+    assert "tables_ahead_of_constant_noise" in counted
+
+
+@pytest.mark.parametrize(
+    "measure", [one for one in contents.BOOSTING if one.key.startswith("tables_")]
+)
+def test_counts_of_tables_have_their_verdict(measure):
+    """The page says of each count whether it reaches what it is to reach."""
+    (row,) = cells.rows(RESULTS, [measure])
+    assert row[5] in ("yes", "NO")
