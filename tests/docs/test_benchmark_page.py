@@ -1,11 +1,12 @@
 """The benchmark page says what is stored: all rivals that have a result, losses included."""
 
 import json
+import re
 
 import pytest
 from docs_pages import ROOT
 from experiments import boosting
-from tables import cells, contents
+from tables import cells, contents, front, opening, report
 
 RESULTS = json.loads((ROOT / "benchmarks/results/results.json").read_text(encoding="utf-8"))
 FOUND = RESULTS["experiments"]["against_boosting"]
@@ -33,3 +34,21 @@ def test_counts_of_tables_have_their_verdict(measure):
     """The page says of each count whether it reaches what it is to reach."""
     (row,) = cells.rows(RESULTS, [measure])
     assert row[5] in ("yes", "NO")
+
+
+def test_opening_table_has_seconds_after_what_is_lost():
+    """The page's first table had scores only, and told its losses below it."""
+    text = report.opening_as_markdown(RESULTS)
+    assert text.index("Ours is behind") < text.index("| data set")
+    for name, records in FOUND["details"].items():
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| {name},")]
+        assert len(re.findall(r" / [\d,]+ s\b", row)) == sum(map(bool, records.values()))
+
+
+def test_first_page_tells_losses_before_wins():
+    """It said on how many tables ours is ahead and faster, and never where it is not."""
+    losses, wins = front.told(FOUND).splitlines()
+    assert "GPBoost vecchia in log density on 2" in losses
+    assert "ahead of both" in wins and "ahead of both" not in losses
+    slower = opening.n_ahead(FOUND, "CatBoost", "seconds", boosting.OURS)
+    assert f"than CatBoost on {slower}." in losses
