@@ -14,8 +14,11 @@ BOOSTING = [
             rival="gpboost and gpflow"),
     Measure(_NAME, "tables_ahead_of_varying_noise", "where it is above that of CatBoost and of "
             "NGBoost", low=7, rival="catboost and ngboost"),
+    Measure(_NAME, "tables_ahead_of_tuned", "where it is above that of tuned boosting", low=10),
     Measure(_NAME, "tables_ahead_in_rmse", "where the RMSE is below that of tuned boosting",
             low=9),
+    Measure(_NAME, "tuned_seconds_ratio", "seconds of the fit over those of tuned boosting, "
+            "geometric mean of the tables", "times", high=2.0),
     Measure(_NAME, "tables_covered", f"where 90 % intervals cover {_LOW:g} to {_HIGH:g}", low=9),
     Measure(_NAME, "tables_ahead_with_noise", f"with {WITH_NOISE}, where the log density is above "
             "that of every rival that has a result", low=9,
