@@ -4,8 +4,9 @@ from pathlib import Path
 
 from experiments.boosting import OURS, OURS_WITH_NOISE
 from experiments.records import mean_of
+from experiments.rivals import RIVALS
 
-from tables.opening import NOTHING, stored_tables
+from tables.opening import NOTHING, n_ahead, stored_tables
 
 TITLES = {
     OURS: "`AnytimeSGPRegressor()`",
@@ -13,7 +14,7 @@ TITLES = {
     "tuned boosting": "tuned boosting",
     "CatBoost": "CatBoost",
 }
-_RIVALS = ("tuned boosting", "CatBoost")
+_BOOSTINGS = ("tuned boosting", "CatBoost")
 COLUMNS = ("data, training rows", *TITLES.values())
 _LOOKS = {
     OURS: {"color": "#0072b2", "marker": "o", "markersize": 9},
@@ -46,17 +47,38 @@ def _cell(records, best):
     return f"{scores[0]} · {scores[1]} · {mean_of(records, 'seconds'):,.0f} s"
 
 
-def wins(found):
-    """Sentences: on how many tables ours is ahead and faster, and what its intervals hold."""
-    sentences = (_ahead, _faster, _held)
+def told(found):
+    """Two lines: where ours takes longer or is behind; where it is ahead and what it covers."""
     return "\n".join(
-        " ".join(sentence(found, ours) for sentence in sentences)
-        for ours in (OURS, OURS_WITH_NOISE)
+        " ".join(sentence(found, ours) for ours in (OURS, OURS_WITH_NOISE) for sentence in line)
+        for line in ((_slower, _behind), (_ahead, _held))
     )
 
 
+def _slower(found, ours):
+    """One sentence: on how many tables each boosting is fitted in less time than ours."""
+    tuned, catboost = (n_ahead(found, who, "seconds", ours) for who in _BOOSTINGS)
+    return (
+        f"{TITLES[ours]} takes longer than tuned boosting on {tuned} of {len(found['details'])} "
+        f"tables, and than CatBoost on {catboost}."
+    )
+
+
+def _behind(found, ours):
+    """One sentence: on how many tables rivals without a column of their own are ahead of ours."""
+    scores = {"log density": "nlpd", "RMSE": "rmse"}
+    ahead = [
+        f"{rival} in {score} on {n}"
+        for rival in RIVALS
+        if rival not in _BOOSTINGS
+        for score, key in scores.items()
+        if (n := n_ahead(found, rival, key, ours))
+    ]
+    return f"Of the other rivals these are ahead of it: {', '.join(ahead) or 'none'}."
+
+
 def _ahead(found, ours):
-    """One sentence: on how many tables ours is ahead of both rivals."""
+    """One sentence: on how many tables ours is ahead of both boostings."""
     by_density, by_error = (
         sum(_is_ahead(records, ours, key) for records in found["details"].values())
         for key in ("nlpd", "rmse")
@@ -65,19 +87,6 @@ def _ahead(found, ours):
     return (
         f"{TITLES[ours]} is ahead of both boostings in log density on {by_density} of {n} "
         f"tables, and in RMSE on {by_error}."
-    )
-
-
-def _faster(found, ours):
-    """One sentence: on how many tables ours is fitted in less time than each rival."""
-    seconds = [
-        {who: mean_of(records[who], "seconds") for who in TITLES if records[who]}
-        for records in found["details"].values()
-    ]
-    tuned, catboost = (sum(one[ours] < one[who] for one in seconds) for who in _RIVALS)
-    return (
-        f"It is fitted in less time than tuned boosting on {tuned} of {len(seconds)} tables, "
-        f"and than CatBoost on {catboost}."
     )
 
 
@@ -91,7 +100,7 @@ def _held(found, ours):
 def _is_ahead(records, ours, key):
     if not records[ours]:
         return False
-    return all(mean_of(records[ours], key) < mean_of(records[who], key) for who in _RIVALS)
+    return all(mean_of(records[ours], key) < mean_of(records[who], key) for who in _BOOSTINGS)
 
 
 def as_markdown(results):
@@ -100,7 +109,7 @@ def as_markdown(results):
     if found is None:
         return NOTHING
     lines = [f"| {' | '.join(row)} |" for row in [COLUMNS, ["---"] * len(COLUMNS), *rows(found)]]
-    return "\n".join([*lines, "", wins(found)])
+    return "\n".join([*lines, "", told(found)])
 
 
 def draw(results, folder):

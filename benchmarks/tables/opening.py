@@ -7,8 +7,9 @@ from experiments.rivals import RIVALS, TUNED
 TITLE = "`AnytimeSGPRegressor()` beside boosting and other Gaussian processes"
 COLUMNS = ("data set, training rows", OURS, OURS_WITH_NOISE, *RIVALS)
 LEGEND = (
-    "RMSE / log density of standardised targets on test rows, means over splits; the best is bold. "
-    "A cell tells where a rival had fewer rows or splits, or did not come to its end."
+    "RMSE / log density / seconds of the fit, means over splits; targets are standardised, the "
+    "best score on test rows is bold. A cell tells where a rival had fewer rows or splits, or did "
+    "not come to its end."
 )
 NOTHING = "`against_boosting` was not run yet."
 
@@ -51,7 +52,7 @@ def _least(records, key):
 
 
 def _cell(records, best, ours, why_not):
-    """Both scores, with what the rival had less of; or why there are none."""
+    """Both scores and seconds, with what the rival had less of; or why there are none."""
     if not records:
         return why_not
     shown = []
@@ -59,6 +60,7 @@ def _cell(records, best, ours, why_not):
         value = mean_of(records, key)
         text = f"{sign * value:.3f}"
         shown.append(f"**{text}**" if value <= best[key] else text)
+    shown.append(f"{mean_of(records, 'seconds'):,.0f} s")
     less = _less(records, ours) + ([why_not] if why_not else [])
     return " / ".join(shown) + (f" ({'; '.join(less)})" if less else "")
 
@@ -73,17 +75,36 @@ def _less(records, ours):
     if len(records) < len(ours):
         less.append(f"{len(records)} of {len(ours)} splits")
     if least.get("converged") is False:
-        less.append(f"stopped after {least['seconds']:,.0f} s")
+        less.append("stopped then")
     return less
 
 
 def losses(results):
-    """A sentence: on which data sets which rivals are ahead of ours, and by how much."""
+    """Sentences: on which data sets which rivals are ahead of ours or faster, and by how much."""
     found = stored_tables(results)
     if found is None:
         return NOTHING
     subjects = {OURS: "Ours", OURS_WITH_NOISE: f"With {WITH_NOISE} it"}
-    return " ".join(_losses(found, ours, subject) for ours, subject in subjects.items())
+    return " ".join(
+        f"{_losses(found, ours, subject)} {_slower(found, ours)}"
+        for ours, subject in subjects.items()
+    )
+
+
+def _slower(found, ours):
+    """A sentence: on how many data sets each rival is fitted in less time than ours."""
+    counts = {rival: n_ahead(found, rival, "seconds", ours) for rival in RIVALS}
+    faster = [f"{rival} on {n}" for rival, n in counts.items() if n]
+    where = f"Of {len(found['details'])} data sets it takes longer than"
+    return f"{where} {'; '.join(faster)}." if faster else f"{where} no rival."
+
+
+def n_ahead(found, rival, key, ours):
+    """On how many data sets a rival has less of a score, or of seconds, than ours."""
+    return sum(
+        bool(records[rival] and records[ours]) and gain_over(records, rival, key, ours) < 0.0
+        for records in found["details"].values()
+    )
 
 
 def _losses(found, ours, subject):
@@ -106,4 +127,4 @@ def _ahead(records, key, ours):
     if not records.get(ours):
         return []
     gains = {name: gain_over(records, name, key, ours) for name in RIVALS if records[name]}
-    return [f"{name} by {-gain:.3f}" for name, gain in gains.items() if gain < 0.0]
+    return [f"{name} by {-gain:.2g}" for name, gain in gains.items() if gain < 0.0]

@@ -20,8 +20,8 @@ FRONT = "<!-- ten tables: begin -->", "<!-- ten tables: end -->"
 def as_text(results):
     parts, body = [], list(opening.rows(results))
     if body:
-        parts = [_text_table(opening.TITLE, opening.COLUMNS, body), opening.legend(results)]
-        parts.append(opening.losses(results))
+        parts = [opening.losses(results), _text_table(opening.TITLE, opening.COLUMNS, body)]
+        parts.append(opening.legend(results))
     results, left_out = of_newest_run(results)
     if results["experiments"]:
         parts.append("\n".join(heading(results, left_out)))
@@ -118,12 +118,12 @@ def _title(results):
 
 
 def opening_as_markdown(results):
-    """The table that the page opens with, and where ours is behind."""
+    """Where ours is behind, and the table that the page opens with."""
     body = list(opening.rows(results))
     if not body:
         return opening.NOTHING
     table, legend = "\n".join(_markdown_table(opening.COLUMNS, body)), opening.legend(results)
-    return "\n\n".join([f"## {opening.TITLE}", table, opening.losses(results), legend])
+    return "\n\n".join([f"## {opening.TITLE}", opening.losses(results), table, legend])
 
 
 def _markdown_table(columns, body):

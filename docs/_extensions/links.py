@@ -20,7 +20,10 @@ PAGES = {
 }
 
 # Links of files that pages include to files beside them.
-BESIDE = {"](CODE.md)": "](benchmarks_code.md)"}
+BESIDE = {
+    "](CODE.md)": "](benchmarks_code.md)",
+    "](docs/design.md#glossary)": "](design.md#glossary)",
+}
 
 # Pages of the user guide that a page of the reference links to.
 NOISE, SURE = "noise", "uncertainty"

@@ -50,3 +50,12 @@ def test_links_lead_somewhere():
     links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
     assert len(links) > 20
     assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_guide_takes_the_same_estimators_as_this_page():
+    """It sent small tables to scikit-learn's exact process, where this page says any size."""
+    rows = re.findall(r"^\| a table, any size \| (`\w+\(\))", README, re.MULTILINE)
+    guide = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    sized = guide.partition("## By size and speed")[2].partition("##")[0]
+    first = sized.splitlines()[4]
+    assert rows == ["`AnytimeSGPRegressor()"] and "| up to" in first and rows[0] in first

@@ -101,3 +101,11 @@ def test_links_to_files_have_a_target(page):
         path = (folder / target).resolve()
         if not re.search("auto_examples|generated", target):
             assert path.exists(), f"{page} links to {target}"
+
+
+def test_contributors_are_led_to_the_glossary():
+    """The words were named without a link; on the site it leads to the page that has them."""
+    link = "](docs/design.md#glossary)"
+    assert (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").count(link) == 2
+    assert link in (DOCS / "_extensions" / "links.py").read_text(encoding="utf-8")
+    assert "\n## Glossary\n" in (DOCS / "design.md").read_text(encoding="utf-8")
