@@ -76,6 +76,10 @@ class NoCodes:
         """Return itself."""
         return self
 
+    def remembering(self, X):
+        """Return itself."""
+        return self
+
     def can_wait(self, X):
         """Return False: there is nothing to wait."""
         return False

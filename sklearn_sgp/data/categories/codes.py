@@ -87,6 +87,12 @@ class ColumnCodes:
         new = self._new(keys, max(self.codes.values(), default=-1) + 1)
         return replace(self, codes={**self.codes, **new}) if new else self
 
+    def remembering(self, values):
+        """Add the codes that `transform` has for new values; return itself where none is."""
+        keys = [self._key(value) for value in _distinct_values(values, self.label)]
+        new = self._new(keys, self._first_unseen)
+        return replace(self, codes={**self.codes, **new}) if new else self
+
     def transform(self, values):
         """Return codes of values, shape (n,); new values have codes that no other value has.
 
@@ -109,11 +115,15 @@ class ColumnCodes:
 
     def _codes_of(self, keys):
         """Return codes of distinct values, a list."""
+        codes = {**self.codes, **self._new(keys, self._first_unseen)}
+        return [codes[key] for key in keys]
+
+    @property
+    def _first_unseen(self):
+        """The first code of values of test rows that are new."""
         # A kernel may have been given more categories than the first rows have.
         first_free = LARGEST_COUNT if self.are_own else 0
-        first_free = max(first_free, max(self.codes.values(), default=-1) + 1)
-        codes = {**self.codes, **self._new(keys, first_free)}
-        return [codes[key] for key in keys]
+        return max(first_free, max(self.codes.values(), default=-1) + 1)
 
     def _keys(self, values):
         distinct, places = _distinct(values, self.label)

@@ -147,12 +147,19 @@ class CategoryCodes:
 
     def extended(self, X, sample_weight=None):
         """Add codes for the values that a later batch adds, in rows of positive weight."""
+        return self._with_values(X, ColumnCodes.extended, sample_weight)
+
+    def remembering(self, X):
+        """Add the codes that `transform` has for new values, so that later rows have the same."""
+        return self._with_values(X, ColumnCodes.remembering)
+
+    def _with_values(self, X, extended, sample_weight=None):
         X = _table(X)
         if not self._fits(X):
             return self
         rows = _counted(X, sample_weight)
         encoders = tuple(
-            encoder.extended(_column(X, column)[rows])
+            extended(encoder, _column(X, column)[rows])
             for column, encoder in zip(self.columns, self.encoders, strict=True)
         )
         return replace(self, encoders=encoders)
