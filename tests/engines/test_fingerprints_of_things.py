@@ -62,7 +62,8 @@ def test_names_of_categories_in_an_array_cannot_change_between_batches():
     """A later batch took ``np.array(["b"])`` for ``np.array(["a"])``."""
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": rng.normal(size=60), "a": np.arange(60) % 2, "b": np.arange(60) % 3})
+    k = np.arange(60)
+    X = pd.DataFrame({"x": rng.normal(size=60), "a": k % 2, "b": k % 3})
     y = np.sin(X["x"]) + X["a"]
     model = SVGPRegressor(n_inducing=10, max_iter=3, random_state=0)
     model.set_params(categorical_features=np.array(["a"])).partial_fit(X, y)
