@@ -1,6 +1,7 @@
 """Columns of categories: strings, numbers or a dataframe's categories as codes 0, 1, 2, ..."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -145,9 +146,13 @@ class CategoryCodes:
                 Z[:, column] = [table[key] for key in keys]
         return Z
 
-    def extended(self, X, sample_weight=None):
-        """Add codes for the values that a later batch adds, in rows of positive weight."""
-        return self._with_values(X, ColumnCodes.extended, sample_weight)
+    def extended(self, X, sample_weight=None, are_codes=True):
+        """Add codes for the values that a later batch adds, in rows of positive weight.
+
+        For ``are_codes`` see `ColumnCodes.extended`.
+        """
+        extended = partial(ColumnCodes.extended, are_codes=are_codes)
+        return self._with_values(X, extended, sample_weight)
 
     def remembering(self, X):
         """Add the codes that `transform` has for new values, so that later rows have the same."""
