@@ -32,7 +32,7 @@ class Powers:
     ],
 )
 def test_what_differs_has_another_fingerprint(one, other):
-    """Slices, arrays of strings, objects of one's own and masks were equal to others of their kind."""
+    """Slices, arrays of strings, own objects and masks were equal to others of their kind."""
     assert fingerprint(one) == fingerprint(one)
     assert fingerprint(one) != fingerprint(other)
 
