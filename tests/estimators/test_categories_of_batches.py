@@ -338,9 +338,11 @@ def test_labels_of_codes(data):
     model.partial_fit(table(x[:3], ["new", None, "e"]), y[:3])
     assert_array_equal(model.categories_[0][:5], ["e", "n", "s", "w", "new"])
     assert model.categories_[0][5] is None
-    own = SVGPRegressor(**OPTIONS, optimizer=None).fit(np.column_stack([x, c]), y)
-    own.partial_fit([[1.0, 6.0]], [0.0])
-    assert_array_equal(own.categories_[0], [0, 1, 2, 3, None, None, 6])
+    given = Columns(RBF(), [0]) + Columns(Categorical(1, n_categories=7), [1])  # it knows 6
+    for kernel, later in ((None, [6]), (given, [None, None, 6])):
+        own = SVGPRegressor(kernel, **OPTIONS, optimizer=None).fit(np.column_stack([x, c]), y)
+        own.partial_fit([[1.0, 6.0]], [0.0])
+        assert_array_equal(own.categories_[0], [0, 1, 2, 3, *later])
     assert SVGPRegressor(n_inducing=5, optimizer=None).fit(x[:, None], y).categories_ is None
 
 
