@@ -72,7 +72,11 @@ class NoCodes:
     values = None
     are_found = False
 
-    def extended(self, X, sample_weight=None):
+    def extended(self, X, sample_weight=None, are_codes=True):
+        """Return itself."""
+        return self
+
+    def remembering(self, X):
         """Return itself."""
         return self
 

@@ -264,6 +264,11 @@ class Problem:
         free = self.space.pack(self.start.parameters)
         return self.settings.optimizer is not None and bool(len(free))
 
+    @property
+    def has_learned_kernel(self):
+        """True if kernel and noise are learned from these rows, or were in an earlier fit."""
+        return self.learns or self.start.earlier is not None
+
     def prior(self, parameters):
         """Factorise p(u) at some parameters, with the jitter that it needs."""
         return self.settings.prior(parameters)

@@ -32,6 +32,8 @@ def _of_things(value):
     kind, name = type(value).__qualname__, getattr(value, "__name__", "")
     if isinstance(value, list | tuple):
         return kind, *map(fingerprint, value)
+    if hasattr(value, "tolist"):  # an array of strings, such as names of columns
+        return kind, fingerprint(value.tolist())
     if isinstance(value, slice):
         return repr(value)
     if callable(value) or not hasattr(value, "__dict__"):

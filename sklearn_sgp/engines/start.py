@@ -171,7 +171,7 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
     if choices.kernel is not None:
         return [of_columns(choices.kernel, rows.X, choices.columns)]
     # learned frequencies say what a choice of the kernel would
-    compares = choices.learns and not choices.has_features
+    compares = (choices.learns or previous is not None) and not choices.has_features
     n_outputs = rows.y.shape[1]
     if previous is not None and _keeps_kernel(previous, choices.columns, spread, n_outputs):
         return [previous.start.kernel]
@@ -189,9 +189,12 @@ def _kernels(rows, choices, likelihood, center, spread, previous, units):
         low, high = units.bounds
         kernels = [for_targets_of_size(kernel, low, units.middle, high) for kernel in kernels]
     kernels = [bound_to(kernel, rows.X, names) for kernel in kernels]
-    if previous is not None:
-        return [kernel for kernel in kernels if same_structure(kernel, previous)] or kernels
-    return kernels
+    if previous is None:
+        return kernels
+    same = [kernel for kernel in kernels if same_structure(kernel, previous)]
+    if same or choices.learns:
+        return same or kernels
+    return _kernels(rows, choices, likelihood, center, spread, None, units)
 
 
 def _keeps_kernel(previous, columns, spread, n_outputs):
@@ -288,7 +291,14 @@ def _start_with(
     more = {"columns": choices.columns, "units": units, "n_idle": n_idle}
     more["sees_more_rows"] = choices.sees_more_rows
     made = Start(kernel, likelihood, parameters, space, inducing, untouched, default, **more)
-    return replace(made, earlier=previous.likelihood) if "theta" in learned else made
+    goes_on = "theta" in learned and _has_learned(previous)
+    return replace(made, earlier=previous.likelihood) if goes_on else made
+
+
+def _has_learned(fitted):
+    """Return whether the parameters of a fit, or those that it began with, were learned."""
+    start = fitted.start
+    return start.earlier is not None or not start.parameters.equal(fitted.parameters)
 
 
 def _bounds_of_means(y):

@@ -192,13 +192,13 @@ def model_at(estimator, X):
             estimator._validate_params()
             return prior_model(estimator, X)
         check_is_fitted(estimator, "kernel_")  # it is not; what is fitted needs none of its tags
-    model, inputs = estimator._model(), _test_inputs(estimator, as_table(X))
+    model, inputs = estimator._model(), inputs_at(estimator, X)
     return estimator._format.seen_by(model, inputs), inputs
 
 
-def _test_inputs(estimator, X):
+def inputs_at(estimator, X):
     """Return the checked `Inputs` of a prediction."""
-    form, fitted = estimator._format, estimator._fitted
+    form, fitted, X = estimator._format, estimator._fitted, as_table(X)
     validate = partial(form.validate, estimator)
     known = None if form.block is None else fitted.state.labels
     with naming_kernels_of_things(X, estimator.kernel, estimator.categorical_features):

@@ -117,7 +117,10 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
     # ---- Predictions
 
     def predict(self, X):
-        """Predict the most probable class.
+        """Predict the most probable class, by `decision_function`.
+
+        Probabilities of a default `AnytimeSGPClassifier` have a small share of class frequencies,
+        which scores leave out: now and then the largest one is another's.
 
         Parameters
         ----------
@@ -142,7 +145,9 @@ class SGPClassifier(ClassifierMixin, BaseSGP):
         Returns
         -------
         probability : ndarray of shape (n_samples, n_classes)
-            Each row sums to 1. The columns are in the order of ``classes_``.
+            Each row sums to 1. The columns are in the order of ``classes_``. The largest one may be
+            another's than that of `predict` where class frequencies have a share in them, as by a
+            default `AnytimeSGPClassifier`.
         """
         return ask(self, "probabilities", X)
 

@@ -10,6 +10,7 @@ from ..data.inputs import Inputs
 from ..data.readable import is_absent, refuse_dates
 from ..data.readable_targets import readable_targets
 from ..likelihoods._names import regression_likelihood
+from .base import inputs_at
 from .mixed_outputs import check_weighed, mixes_outputs, with_gaps
 from .numbers import checked_numbers
 
@@ -80,9 +81,9 @@ def present_rows(estimator, X, y, sample_weight, *, reset):
 
 def _check_unobserved(estimator, X, y, sample_weight):
     """Check the columns and weights of a later batch of which no target was observed."""
-    estimator._format.validate(estimator, X)
+    inputs = inputs_at(estimator, X)
     estimator._fitted.targets.columns(np.zeros(np.shape(y)))
-    check_sample_weight(sample_weight, X)
+    check_sample_weight(sample_weight, inputs.X)
 
 
 def _without_words(y):

@@ -72,6 +72,7 @@ def later_rows(estimator, X, y, sample_weight, merges=False):
     (X, labels, offset, _), y, weight = checked
     X, y, weight, labels, offset = drop_zero_weight(X, y, weight, labels, offset)
     targets, n_rows = estimator._fitted.targets, len(X)
+    place = targets.positions(y)
     if merges:
-        X, y, weight, offset = merge_equal(X, y, weight, offset)
-    return rows_with(X, targets.encode(y), weight, targets, labels, offset), n_rows
+        X, place, weight, offset = merge_equal(X, place, weight, offset)
+    return rows_with(X, targets.codes(place), weight, targets, labels, offset), n_rows

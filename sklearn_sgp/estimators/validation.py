@@ -196,7 +196,9 @@ def _split_apart(estimator, X, reset, weight):
         given = kernel_categories(whole, estimator.categorical_features, form.apart)
         form = form.with_codes(X, given, weight)
     if form.codes.are_found:
-        form = replace(form, codes=form.codes.extended(X, weight))
+        # a kernel or inducing inputs that were given may know categories by their codes
+        are_codes = estimator.kernel is not None or not isinstance(estimator.inducing, str)
+        form = replace(form, codes=form.codes.extended(X, weight, are_codes))
     estimator._format = form
     return Inputs(X, labels, offset)
 

@@ -1,12 +1,12 @@
 """Length scales and variances of kernels: their values, their places among the parameters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ._compile import compile_kernel
 from ._white_noise import split_noise
-from .categories._node import category_leaves
+from .categories._node import CategoricalNode, category_leaves
 from .categories._units import units_of
 from .nodes import Constant, Directions, Lines, Opaque, Product, Selection, Sum
 
@@ -159,6 +159,40 @@ def _set_units(leaf, values, spread, units):
 def with_larger_variance(expression, theta, factor):
     """Multiply the kernel by ``factor`` as far as constants are free, in free log parameters."""
     return theta + np.log(factor) * variance_mask(expression)
+
+
+def times_deviation(expression, theta, factor):
+    """Multiply the deviations of all terms by ``factor``, as far as their parameters are free.
+
+    A term without a free constant has its variance in F and b of its categories, and in what was
+    learned of new ones.
+
+    Returns
+    -------
+    expression : KernelExpression
+    theta : ndarray of shape (n_theta,)
+        Free log parameters.
+    """
+    theta = with_larger_variance(expression, theta, factor**2)
+    place, values = np.cumsum(expression.free) - 1, expression.values.copy()
+    for leaf in _category_amplitudes(expression.node, expression.free):
+        theta[place[leaf.diagonal]] += 2.0 * np.log(factor)
+        theta[place[leaf.factor]] *= factor
+        values[leaf.learned_variance] *= factor**2
+    return replace(expression, values=values), theta
+
+
+def _category_amplitudes(node, free):
+    """Return free leaves over categories, one for each term of a sum without a free constant."""
+    if isinstance(node, Sum | Selection):
+        return [leaf for child in node.children for leaf in _category_amplitudes(child, free)]
+    if isinstance(node, CategoricalNode):
+        return [node] if free[node.diagonal].all() and free[node.factor].all() else []
+    if not isinstance(node, Product) or _constants(node, set(np.flatnonzero(free))):
+        return []
+    children = sorted(node.children, key=_holds_sum)  # as in `_constants`
+    found = (_category_amplitudes(child, free) for child in children)
+    return next(filter(None, found), [])
 
 
 def variance_mask(expression):

@@ -77,7 +77,7 @@ class Columns:
     Parameters
     ----------
     constants : ndarray of shape (P,)
-        Values of the constant columns, 0 for others.
+        Values of the constant columns, 0 for others, in the precision of the first rows.
     varying : ndarray of bool, shape (P,)
     scaling : Scaling
         Of the P' columns that vary.
@@ -94,7 +94,8 @@ class Columns:
         varying = ~scaling.constant
         if not varying.any():
             varying[:] = True
-        return cls(np.where(varying, 0.0, scaling.mean), varying, scaling.select(varying))
+        constants = np.where(varying, 0.0, scaling.mean).astype(Y.dtype)
+        return cls(constants, varying, scaling.select(varying))
 
     def table(self, Y):
         """Return the `Table` of rows."""

@@ -1,5 +1,6 @@
 """Functions that were drawn, in units of y."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -36,6 +37,8 @@ class FunctionsInUnits:
         if np.ndim(X) == 2 and np.shape(X)[1] != n_features:
             raise ValueError(f"X must have {n_features} features, as in fit. Got {np.shape(X)[1]}.")
         parts = self.form.split(X)
+        # a function has one value at a category that no row had, in whichever call it comes
+        self.form = replace(self.form, codes=self.form.codes.remembering(parts.X))
         X = self.form.read(parts.X, partial(check_array, dtype=_DTYPE))
         values = in_chunks(self.functions, X, self.n_jobs)
         if parts.offset is not None:

@@ -119,8 +119,8 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
     choices = replace(
         choices,
         n_inducing=1,
-        inducing=X[:1],  # whose gaps are filled, with columns that say where
-        missing=NO_MISSING,
+        inducing="random",  # in place of the user's
+        missing=NO_MISSING,  # gaps are filled, with columns that say where
         optimize_inducing=False,
         learns=False,
     )
@@ -137,6 +137,11 @@ def learned_warps(X, y, weight, choices, likelihood, settings, rng, seconds=np.i
             one = _OneOutput(X, y[:, c], weight, *parts)
             warps[c] = one.learned(left / (t - c))
     return tuple(warps)
+
+
+def _first_row(rows, *_):
+    """Return inducing inputs that nothing asks: evidences are those of rows alone."""
+    return np.array(rows.X[:1], dtype=np.float64)
 
 
 def _can_be_warped(y, fewest=_LEAST_TARGETS):
@@ -305,7 +310,7 @@ class _OneOutput:
 
     def _started(self):
         rows = Rows(self.X, self.y[:, None], self.weight, np.zeros(1), np.ones(1))
-        return start(rows, self.choices, self.likelihood, self.rng)
+        return start(rows, self.choices, self.likelihood, self.rng, choose=_first_row)
 
     def _groups(self, rows, parameters):
         """Draw some groups of rows that are near at these length scales, and rows for the scale."""

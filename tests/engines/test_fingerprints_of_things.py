@@ -25,11 +25,14 @@ class Powers:
         (Powers(0.5), Powers(1.0)),
         ([True, False], [1, 0]),
         (np.sin, np.cos),
+        (np.array(["a"]), np.array(["b"])),
+        (np.array(["a", "b"], dtype=object), np.array(["a", "c"], dtype=object)),
+        (Columns(RBF(), np.array(["a"])), Columns(RBF(), np.array(["b"]))),
         (Columns(RBF(), slice(0, 2)), Columns(RBF(), slice(2, 4))),
     ],
 )
 def test_what_differs_has_another_fingerprint(one, other):
-    """Slices, objects of one's own and masks were equal to others of their kind."""
+    """Slices, arrays of strings, own objects and masks were equal to others of their kind."""
     assert fingerprint(one) == fingerprint(one)
     assert fingerprint(one) != fingerprint(other)
 
@@ -52,4 +55,18 @@ def test_a_warm_start_does_not_return_the_fit_of_other_columns():
     assert "2, 3" in str(model.kernel_)
     model.set_params(kernel=ConstantKernel() * make(slice(0, 2)))
     with pytest.raises(ValueError, match="kernel"):
+        model.partial_fit(X, y)
+
+
+def test_names_of_categories_in_an_array_cannot_change_between_batches():
+    """A later batch took ``np.array(["b"])`` for ``np.array(["a"])``."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    k = np.arange(60)
+    X = pd.DataFrame({"x": rng.normal(size=60), "a": k % 2, "b": k % 3})
+    y = np.sin(X["x"]) + X["a"]
+    model = SVGPRegressor(n_inducing=10, max_iter=3, random_state=0)
+    model.set_params(categorical_features=np.array(["a"])).partial_fit(X, y)
+    model.set_params(categorical_features=np.array(["b"]))
+    with pytest.raises(ValueError, match="categorical_features"):
         model.partial_fit(X, y)

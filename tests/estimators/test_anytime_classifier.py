@@ -177,6 +177,21 @@ def test_batches_are_one_fit(model):
         batches.partial_fit(X[:3], y[:3], classes=NAMES)
 
 
+@pytest.mark.parametrize("kind", [object, int])
+def test_equal_rows_of_later_batches_merge_by_class(kind):
+    """Labels were merged as they came: Python's strings ended the batch, large keys were one."""
+    X, y = data(120, n_classes=2)
+    place = np.searchsorted(NAMES, y)
+    y = (2**53 + place) if kind is int else y.astype(object)
+    again = np.vstack([X[100:], X[100:]]), np.concatenate([y[100:], y[100:][::-1]])
+    models = made(model="fitc", inducing=X[::6]), made(model="fitc", inducing=X[::6])
+    both = (again[0], np.concatenate([place[100:], place[100:][::-1]]))
+    models[0].partial_fit(X[:100], y[:100]).partial_fit(*again)
+    models[1].partial_fit(X[:100], place[:100]).partial_fit(*both)
+    assert_array_equal(*(one.predict_proba(X) for one in models))
+    assert set(models[0].predict(X)) == set(y)
+
+
 def test_given_blocks_are_those_of_pic():
     X, y = data()
     side = np.where(X[:, 0] > 0.0, "right", "left")

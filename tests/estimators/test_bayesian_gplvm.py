@@ -324,6 +324,15 @@ def test_relevance_is_that_of_each_dimension(bounds):
         assert_allclose(plain.relevance_, [1.0, 0.01])
 
 
+def test_a_column_that_begins_to_vary_by_little_takes_part(rng):
+    """A constant that single precision has as well, as 101325, hid changes of a hundredth."""
+    Y = np.column_stack([rng.normal(size=(60, 3)), np.full(60, 101325.0)])
+    model = BayesianGPLVM(2, max_iter=5, random_state=0).fit(Y[:40])
+    Y[40:, -1] += np.linspace(-0.01, 0.01, 20)
+    model.partial_fit(Y[40:])
+    assert model._fitted.targets.varying.all()
+
+
 def test_a_constant_of_another_precision_is_constant(rng):
     """0.1 in double precision is not 0.1 in single: the column had a scale of 1.5e-9."""
     Y = np.column_stack([rng.normal(size=(60, 3)), np.full(60, 0.1)])

@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -209,6 +210,23 @@ def test_functions_are_drawn_at_values(data):
     assert_allclose(np.cov(drawn), cov, atol=0.1 * cov.max())
 
 
+@pytest.mark.parametrize("kind", ["words", "numbers", "codes"])
+def test_functions_that_are_drawn_know_new_categories_again(data, kind):
+    """Each call numbered them anew: the second of two, alone, had the value of the first."""
+    values = {"words": NAMES, "numbers": 2.5 * np.arange(4), "codes": np.arange(4.0)}[kind]
+    first, second = {"words": ("z1", "z2"), "numbers": (-1.0, 3.0), "codes": (-1.0, -2.0)}[kind]
+    X = table(data[0], values[data[1]])
+    at = partial(table, [3.0, 3.0])
+    if kind != "words":
+        X, at = X.astype(float), lambda new: table([3.0, 3.0], new).astype(float)
+    model = SVGPRegressor(**OPTIONS, optimizer=None).fit(X, data[2])
+    functions = model.sample_functions(n_samples=5, random_state=0)
+    both = functions(at([first, second]))
+    assert np.all(np.abs(both[0] - both[1]) > 1e-3)
+    assert_allclose(functions(at([second, values[0]]))[0], both[1], rtol=1e-9)
+    assert_allclose(functions(at([values[0], first]))[1], both[0], rtol=1e-9)
+
+
 @pytest.mark.quick_cases("{}")
 @pytest.mark.parametrize("options", [{}, {"optimizer": None}, {"n_latent": 1}], ids=str)
 def test_a_new_category_where_there_are_all_inducing_inputs(data, options):
@@ -320,9 +338,11 @@ def test_labels_of_codes(data):
     model.partial_fit(table(x[:3], ["new", None, "e"]), y[:3])
     assert_array_equal(model.categories_[0][:5], ["e", "n", "s", "w", "new"])
     assert model.categories_[0][5] is None
-    own = SVGPRegressor(**OPTIONS, optimizer=None).fit(np.column_stack([x, c]), y)
-    own.partial_fit([[1.0, 6.0]], [0.0])
-    assert_array_equal(own.categories_[0], [0, 1, 2, 3, None, None, 6])
+    given = Columns(RBF(), [0]) + Columns(Categorical(1, n_categories=7), [1])  # it knows 6
+    for kernel, later in ((None, [6]), (given, [None, None, 6])):
+        own = SVGPRegressor(kernel, **OPTIONS, optimizer=None).fit(np.column_stack([x, c]), y)
+        own.partial_fit([[1.0, 6.0]], [0.0])
+        assert_array_equal(own.categories_[0], [0, 1, 2, 3, *later])
     assert SVGPRegressor(n_inducing=5, optimizer=None).fit(x[:, None], y).categories_ is None
 
 

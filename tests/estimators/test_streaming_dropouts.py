@@ -218,6 +218,30 @@ def test_a_batch_without_targets_is_checked_as_others(data):
     assert model.n_missing_ == before + 5 + np.isnan(y[100:150]).all(axis=1).sum()
 
 
+@pytest.mark.parametrize("kind", ["words", "gap", "words in a frame"])
+def test_a_batch_without_targets_is_read_as_test_rows_are(kind, data):
+    """Categories of strings had no codes and gaps were refused, where no row had a target."""
+    words = np.array(["n", "s"], dtype=object)[np.arange(300) % 2]
+    y = data[2][:, 0]
+    X = np.column_stack([data[0], np.zeros(300)])
+    new, options = X[:5].copy(), {}
+    if kind == "gap":
+        new[0, 1] = np.nan
+    else:
+        X = np.array([X[:, 0], words], dtype=object).T
+        new, options = np.array([X[:2, 0], ["n", "new"]], dtype=object).T, {"missing": "auto"}
+        options["categorical_features"] = [1]
+    if "frame" in kind:
+        pd = pytest.importorskip("pandas")
+        X, new = pd.DataFrame(X, columns=["x", "c"]), pd.DataFrame(new, columns=["x", "c"])
+    model = StreamingSGPRegressor(n_inducing=10, max_iter=3, random_state=0, **options)
+    model.partial_fit(X[:100], y[:100])
+    before, n_missing = model.predict(X), model.n_missing_
+    model.partial_fit(new, np.full(len(new), np.nan))
+    assert_array_equal(model.predict(X), before)
+    assert model.n_missing_ == n_missing + len(new)
+
+
 def lagged(rng, n=900):
     """A column that matters and one that hardly does, and targets."""
     X = rng.uniform(0.0, 6.0, (n, 2))

@@ -83,6 +83,27 @@ def test_learned_streams_predict_the_same_in_other_units(options, rng):
     assert_allclose(found_std, std, rtol=1e-8)
 
 
+def test_streams_of_categories_predict_the_same_in_other_units(rng):
+    """Variances in F and b stayed those of the targets' scale, and new categories' as well."""
+    X = np.column_stack([rng.uniform(0.0, 6.0, 240), np.arange(240) % 6])
+    levels = 3.0 * rng.normal(size=6)[X[:, 1].astype(int)]
+    y = levels + np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=240)
+    model = StreamingSGPRegressor(n_inducing=25, categorical_features=[1], random_state=0)
+    taught(model, batches(X, y, 120))
+    new = np.column_stack([np.linspace(-1.0, 9.0, 40), np.arange(40) % 8])
+    mean, std = model.predict(new, return_std=True)
+    fitted, again = model._fitted, pickle.loads(pickle.dumps(model))
+    change, targets = UnitChange(np.zeros(1), np.full(1, 0.25)), fitted.targets
+    again._fitted = replace(
+        in_other_units(fitted, change), targets=replace(targets, scale=4.0 * targets.scale)
+    )
+    found, found_std = again.predict(new, return_std=True)
+    assert_allclose(found, mean, rtol=1e-8)
+    assert_allclose(found_std, std, rtol=1e-8)
+    prior, kept = (one._fitted.parameters.kernel for one in (model, again))
+    assert_allclose(16.0 * kept.diag(new), prior.diag(new), rtol=1e-8)
+
+
 @pytest.mark.quick_cases("5-50.0", "60-0.0")
 @pytest.mark.parametrize("level", [0.0, 50.0, 101_325.0])
 @pytest.mark.parametrize("n_quiet", [60, 5])

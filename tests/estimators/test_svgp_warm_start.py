@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
-from sklearn_sgp import SVGPClassifier, SVGPRegressor
+from sklearn_sgp import AnytimeSGPRegressor, SVGPClassifier, SVGPRegressor
 
 C = ConstantKernel
 
@@ -25,6 +25,16 @@ def test_more_inducing_inputs(wave, inducing):
     assert 15 < count <= 20 if inducing == "greedy" else count == 20  # greedy may want no more
     assert_array_equal(model.inducing_points_[:5], before)
     assert len(np.unique(model.inducing_points_, axis=0)) == count
+
+
+def test_a_kernel_that_was_chosen_stays_without_an_optimizer(wave):
+    """Of two default kernels the second was learned; the next fit began at the first."""
+    X, y = wave
+    y = y + 0.5 * np.cumsum(np.random.default_rng(0).standard_normal(len(y)))[np.argsort(X[:, 0])]
+    model = AnytimeSGPRegressor(n_inducing=20, max_iter=10, warm_start=True, random_state=0)
+    learned = model.fit(X, y).kernel_
+    assert "nu=0.5" in str(learned)
+    assert model.set_params(optimizer=None).fit(X, y).kernel_ == learned
 
 
 def test_fewer_inducing_inputs(wave):

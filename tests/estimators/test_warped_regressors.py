@@ -175,6 +175,22 @@ def test_every_unit_of_y(kind, normalize_y, shift, units):
         assert_allclose(density, first.log_density(X[:50], y[:50]), atol=1e-3)
 
 
+@pytest.mark.parametrize("options", [{"likelihood": "auto"}, {"normalize_y": "warped"}])
+def test_categories_may_be_any_numbers(options):
+    """Codes of years were taken for years where the warp is chosen: an error about ``inducing``."""
+    rng = np.random.default_rng(0)
+    x, year = rng.uniform(0.0, 6.0, 150), 2021.0 + np.arange(150) % 3
+    y = np.exp(np.sin(x) + 0.3 * (year - 2021.0) + 0.1 * rng.standard_normal(150))
+    found = []
+    for first in (2021.0, 0.0):
+        X = np.column_stack([x, year - 2021.0 + first])
+        model = SVGPRegressor(
+            n_inducing=20, max_iter=10, categorical_features=[1], random_state=0, **options
+        )
+        found.append(model.fit(X, y).predict(X))
+    assert_allclose(*found, rtol=1e-6)
+
+
 def test_without_an_optimizer_only_the_warp_is_learned():
     """optimizer=None holds kernel and noise, also while a warp is learned."""
     kernel = ConstantKernel(1.0) * RBF(0.5)

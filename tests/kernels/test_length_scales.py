@@ -14,14 +14,16 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from sklearn_sgp.kernels import Columns, compile_kernel, length_scales
+from sklearn_sgp.kernels import Categorical, Columns, compile_kernel, length_scales
 from sklearn_sgp.kernels._length_scales import (
     input_scales,
     matern12_component,
     scale_mask,
+    times_deviation,
     with_larger_variance,
     with_shorter_scales,
 )
+from sklearn_sgp.kernels.categories._binding import bound_to
 from sklearn_sgp.kernels.nodes import leaves
 
 
@@ -111,6 +113,26 @@ def test_a_larger_variance_multiplies_the_kernel(kernel):
     theta = with_larger_variance(expression, expression.theta, 7.0)
     larger = expression.bind(theta).gram(X)
     assert_allclose(larger, 7.0 * expression.bind(expression.theta).gram(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        lambda of: of(RBF(0.7), 0) * of(Categorical(2), 1) + of(Categorical(1), 1),
+        lambda of: ConstantKernel(3.0) * of(RBF(), 0) * of(Categorical(1), 1),
+        lambda of: of(Categorical(1), 1) + of(0.5 * RBF(), 0),
+        lambda of: (of(RBF(), 0) + of(Matern(), 0)) * of(Categorical(1), 1),
+    ],
+)
+def test_deviations_of_categories_are_multiplied(terms):
+    """Terms without a constant stayed as they were: their variances are in F and b."""
+    X = np.column_stack([np.linspace(0.0, 2.0, 12), np.arange(12) % 4]).astype(float)
+    kernel = terms(lambda kernel, column: Columns(kernel, [column]))
+    expression = compile_kernel(bound_to(kernel, X), np.zeros(2))
+    theta = expression.theta + 0.1 * np.arange(len(expression.theta))
+    larger, theta_of_larger = times_deviation(expression, theta, 3.0)
+    before = expression.bind(theta).gram(X)
+    assert_allclose(larger.bind(theta_of_larger).gram(X), 9.0 * before, rtol=1e-12)
 
 
 def test_without_free_constants_the_variance_stays():

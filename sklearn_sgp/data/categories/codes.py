@@ -81,10 +81,20 @@ class ColumnCodes:
         """From codes to values, None for a missing one; nothing where values are no numbers."""
         return {code: key for key, code in self.codes.items()} if are_numbers(self.codes) else {}
 
-    def extended(self, values):
-        """Add codes for values that are new; return itself where none is."""
+    def extended(self, values, are_codes=True):
+        """Add codes for values that are new; return itself where none is.
+
+        With ``are_codes`` one that can be its code is, as what was given besides may know it. Else
+        new codes are the next ones: categories are counted by the largest.
+        """
         keys = [self._key(value) for value in _distinct_values(values, self.label)]
-        new = self._new(keys, max(self.codes.values(), default=-1) + 1)
+        new = self._new(keys, max(self.codes.values(), default=-1) + 1, are_codes)
+        return replace(self, codes={**self.codes, **new}) if new else self
+
+    def remembering(self, values):
+        """Add the codes that `transform` has for new values; return itself where none is."""
+        keys = [self._key(value) for value in _distinct_values(values, self.label)]
+        new = self._new(keys, self._first_unseen)
         return replace(self, codes={**self.codes, **new}) if new else self
 
     def transform(self, values):
@@ -109,11 +119,15 @@ class ColumnCodes:
 
     def _codes_of(self, keys):
         """Return codes of distinct values, a list."""
+        codes = {**self.codes, **self._new(keys, self._first_unseen)}
+        return [codes[key] for key in keys]
+
+    @property
+    def _first_unseen(self):
+        """The first code of values of test rows that are new."""
         # A kernel may have been given more categories than the first rows have.
         first_free = LARGEST_COUNT if self.are_own else 0
-        first_free = max(first_free, max(self.codes.values(), default=-1) + 1)
-        codes = {**self.codes, **self._new(keys, first_free)}
-        return [codes[key] for key in keys]
+        return max(first_free, max(self.codes.values(), default=-1) + 1)
 
     def _keys(self, values):
         distinct, places = _distinct(values, self.label)
@@ -138,11 +152,11 @@ class ColumnCodes:
             )
         return value
 
-    def _new(self, keys, first_free):
-        """Return codes of values that have none; a value that can be its code is."""
+    def _new(self, keys, first_free, are_codes=True):
+        """Return codes of values that have none; see `extended`."""
         new = dict.fromkeys(key for key in keys if key not in self.codes)
         taken, itself = set(self.codes.values()), {}
-        if self.are_own:
+        if self.are_own and are_codes:
             codes = (key for key in new if key is not None and 0 <= key < LARGEST_COUNT)
             itself = {key: int(key) for key in codes if key == int(key) and key not in taken}
         first_free = max(first_free, max(itself.values(), default=-1) + 1)

@@ -1,6 +1,7 @@
 """Columns of categories: strings, numbers or a dataframe's categories as codes 0, 1, 2, ..."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -145,14 +146,25 @@ class CategoryCodes:
                 Z[:, column] = [table[key] for key in keys]
         return Z
 
-    def extended(self, X, sample_weight=None):
-        """Add codes for the values that a later batch adds, in rows of positive weight."""
+    def extended(self, X, sample_weight=None, are_codes=True):
+        """Add codes for the values that a later batch adds, in rows of positive weight.
+
+        For ``are_codes`` see `ColumnCodes.extended`.
+        """
+        extended = partial(ColumnCodes.extended, are_codes=are_codes)
+        return self._with_values(X, extended, sample_weight)
+
+    def remembering(self, X):
+        """Add the codes that `transform` has for new values, so that later rows have the same."""
+        return self._with_values(X, ColumnCodes.remembering)
+
+    def _with_values(self, X, extended, sample_weight=None):
         X = _table(X)
         if not self._fits(X):
             return self
         rows = _counted(X, sample_weight)
         encoders = tuple(
-            encoder.extended(_column(X, column)[rows])
+            extended(encoder, _column(X, column)[rows])
             for column, encoder in zip(self.columns, self.encoders, strict=True)
         )
         return replace(self, encoders=encoders)

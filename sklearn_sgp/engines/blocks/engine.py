@@ -42,7 +42,7 @@ class BlockModels:
                 warn_of_weak_spots(done, fitted, self.plan.model.dense)
         else:
             fitted = SitesInBlocks(self.plan).fit(problem)
-        return with_variance_of_new_categories(fitted) if problem.learns else fitted
+        return with_variance_of_new_categories(fitted) if problem.has_learned_kernel else fitted
 
     def _or_anew(self, problem, fitted):
         """Return a problem and its fit, or those from another start where these are better."""

@@ -18,8 +18,8 @@ def columns_that_vary(columns, Y):
     constants = columns.constants
     away = np.fmax.reduce(np.abs(Y - constants), axis=0, initial=0.0)
     # a number of single precision is another one in double
-    is_single = (Y.dtype == np.float32) | (constants == constants.astype(np.float32))
-    least = np.where(is_single, np.finfo(np.float32).eps, 1e-10)
+    is_single = np.float32 in (Y.dtype, constants.dtype)
+    least = np.finfo(np.float32).eps if is_single else 1e-10
     is_new = ~columns.varying & (away > least * np.abs(constants))
     if not is_new.any():
         return columns

@@ -13,7 +13,7 @@ from ...data.running_moments import RunningMoments
 from ...gp.multi_output import CoregionalisedPosterior
 from ...gp.posterior import Posterior
 from ...gp.prior import Prior
-from ...kernels._length_scales import variance_mask
+from ...kernels._length_scales import times_deviation
 from ...objectives.multi_output import noise_of_outputs
 
 
@@ -61,10 +61,10 @@ def _is_free(space, parameters):
     expression = parameters.expression
     if not space.learns("theta"):
         return False
-    theta = parameters.theta + np.log(2.0) * variance_mask(expression)
     X = parameters.Z[:1, : expression.n_features]
     before = expression.bind(parameters.theta).diag(X)
-    return bool(np.allclose(expression.bind(theta).diag(X), 2.0 * before))
+    larger, theta = times_deviation(expression, parameters.theta, 2.0)
+    return bool(np.allclose(larger.bind(theta).diag(X), 4.0 * before))
 
 
 def in_other_units(fitted, change):
@@ -141,7 +141,7 @@ def _parameters(parameters, change, kernel, noise):
         log_noise = float(log_noise[0])
     values = {"log_noise": log_noise}
     if kernel != 1.0:
-        values["theta"] = _larger(parameters.theta, kernel, parameters)
+        parameters = _larger(parameters, kernel)
     if parameters.mixes_outputs:
         values["mixing"] = change.factor[:, None] * parameters.mixing
     return parameters.with_values(**values)
@@ -151,14 +151,16 @@ def _scaled_prior(prior, factor, parameters):
     """Return the prior of inducing values times a factor: in whitened coordinates the same."""
     if factor == 1.0:
         return prior
-    kernel = parameters.with_values(theta=_larger(prior.kernel.theta, factor, parameters)).kernel
+    kernel = _larger(parameters.with_values(theta=prior.kernel.theta), factor).kernel
     if parameters.has_features:
         factor = 1.0  # that of weights is what it is
     return Prior(kernel, prior.Z, factor**2 * prior.delta, factor * prior.L, prior.jitter)
 
 
-def _larger(theta, factor, parameters):
-    return theta + 2.0 * np.log(factor) * variance_mask(parameters.expression)
+def _larger(parameters, factor):
+    """Return parameters whose kernel has so many times the deviation."""
+    expression, theta = times_deviation(parameters.expression, parameters.theta, factor)
+    return replace(parameters, expression=expression).with_values(theta=theta)
 
 
 def of_ones(rows):

@@ -61,7 +61,7 @@ class Variational:
         best = or_with_alike_categories(problem, best, run)
         done, fitted = or_along_directions(problem, best, run)
         warn_of_weak_spots(done, fitted)
-        return with_variance_of_new_categories(fitted) if problem.learns else fitted
+        return with_variance_of_new_categories(fitted) if problem.has_learned_kernel else fitted
 
     def add(self, fitted, problem):
         """Add rows, minibatch by minibatch; see `Engine`."""
