@@ -29,7 +29,7 @@ _OF_COLUMN, _OF_OTHERS = (0.1, 0.025), 10.0
 _LEAST_SHARE, _STANDARD_ERRORS, _ERRORS_OF_PAIRS = 0.1, 4.0, 6.0
 # Share of the squares of targets that a fit leaves, at least, to be asked what it has missed. With
 # short length scales along all columns it may follow each row and leave 0.03.
-_LEAST_LEFT = 0.01
+_LEFT_OF_TARGETS = 0.01
 # Rows whose neighbours in the plane of two columns are looked for, and the most pairs.
 _PAIR_ROWS, _MOST_PAIRS = 600, 500
 # Or the evidence is so many nats a row below that of normal noise which the column leaves.
@@ -99,7 +99,7 @@ def _missed_beside_others(problem, fitted, pairs):
     """
     rows = problem.rows.fixed_subset(EXPLAINED_ROWS)
     left = _left(problem, fitted, rows)
-    if not (left.var(axis=0) > _LEAST_LEFT * rows.targets.var(axis=0)).any():
+    if not (left.var(axis=0) > _LEFT_OF_TARGETS * rows.targets.var(axis=0)).any():
         return None
     column = _column_of(left, rows, pairs)
     return None if column is None else (column,)

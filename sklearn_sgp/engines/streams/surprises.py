@@ -47,12 +47,13 @@ class Surprises:
         variance = self.variance + float(variance.sum())
         if n < LEAST_ROWS:
             return replace(self, rows=n, total=total, variance=variance, fall=0.0)
-        usual = self.usual or Usual.unknown(1, has_mean=True)
+        unknown = Usual.unknown(1, has_mean=True)
+        usual = self.usual or unknown
         unit = np.sqrt(_USUAL_VARIANCE + variance / n**2)
         value = np.array([total / n / unit])
         fall = float(unit * (usual.mean - value)[0])
         if fall > _LEAST_FALL and usual.log_probability(value)[0] < np.log(ALARM):
-            return Surprises(fall=fall)
+            return Surprises(unknown.joined(value), fall=fall)  # told once
         return Surprises(usual.joined(value))
 
 
