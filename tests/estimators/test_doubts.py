@@ -203,3 +203,16 @@ def test_evidence_of_rows_in_doubt_is_that_of_their_weights(rng):
     evidence += 0.5 * np.sum((1.0 - weight) * np.log(2.0 * np.pi * noise) - np.log(weight))
     evidence -= weight.sum() * np.log(float(np.ravel(fitted.targets.scale)[0]))
     assert_allclose(model.log_evidence_, evidence, atol=3.0)
+
+
+def test_rows_that_come_alone_say_how_columns_vary(rng):
+    """Gaps of a stream that began row by row had the first row's values for ever, as if known."""
+    X = rng.uniform(0.0, 6.0, (90, 2))
+    y = 2.0 * np.sin(X[:, 0]) + 0.1 * rng.standard_normal(90)
+    X[5:, 0][rng.uniform(size=85) < 0.2] = np.nan
+    model = StreamingSGPRegressor(random_state=0)
+    for i in range(90):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    lacking = model.predict([[np.nan, 3.0]], return_std=True)[1]
+    assert 1.0 < lacking < 2.5
+    assert model.noise_variance_ < 0.1
