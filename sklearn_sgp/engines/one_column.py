@@ -78,7 +78,7 @@ def _fast_along_columns(problem, fitted):
     """Yield problems that begin fast along the columns that a fit has missed, most often none."""
     start = problem.start
     pairs = problem.is_left_open(fitted) and scales_by_column(start.parameters.expression)
-    if not pairs or np.isnan(problem.rows.y).any():  # gaps have no differences
+    if not (pairs and problem.trace.clock.has_time_for(1.0)) or np.isnan(problem.rows.y).any():  # gaps have no differences
         return
     missed = _missed(problem, fitted, np.concatenate([columns for _, columns in pairs]))
     if missed is None:

@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.streams import stream as stream_engine
 
 # Beginnings
 
@@ -298,3 +300,19 @@ def test_a_function_that_is_fast_along_one_of_many_columns_is_found(seed):
     for lo in range(0, 700, 100):
         model.partial_fit(X[lo : lo + 100], y[lo : lo + 100])
     assert model.score(X[700:], y[700:]) > 0.8
+
+
+def test_a_beginning_whose_time_is_over_is_not_tried_again(rng, monkeypatch):
+    """Two further fits, fast along a column, came after max_time had ended the first."""
+    begun, first_batch = [], stream_engine.first_batch
+
+    def cut(*given):
+        begun.append(given)
+        fitted, ones = first_batch(*given)
+        return replace(fitted, cut_by="max_time"), ones
+
+    monkeypatch.setattr(stream_engine, "first_batch", cut)
+    X = rng.uniform(0.0, 1.0, (600, 8))
+    y = np.sin(40.0 * X[:, 3]) + 0.1 * rng.standard_normal(600)
+    StreamingSGPRegressor(random_state=0).partial_fit(X, y)
+    assert len(begun) == 1
