@@ -1,5 +1,7 @@
 """Missing values become what the other columns make expected; a column for each says where."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -207,7 +209,7 @@ def test_columns_that_had_one_value_are_what_all_rows_say(sizes, rng):
     X[3::4, 0] = np.nan
     found = MAY_MISS.learned(X[:1])
     edges = 1 + np.cumsum([0, *sizes])
-    for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+    for lo, hi in pairwise(edges):
         found = found.extended(X[lo:hi])
     assert_allclose(found.mean, np.nanmean(X, axis=0))
     assert_allclose(found.std, np.nanstd(X, axis=0))

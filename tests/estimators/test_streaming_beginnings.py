@@ -316,3 +316,17 @@ def test_a_beginning_whose_time_is_over_is_not_tried_again(rng, monkeypatch):
     y = np.sin(40.0 * X[:, 3]) + 0.1 * rng.standard_normal(600)
     StreamingSGPRegressor(random_state=0).partial_fit(X, y)
     assert len(begun) == 1
+
+
+@pytest.mark.parametrize("seed", [1, slow(2)])
+def test_a_walk_in_time_is_no_column_that_was_missed(seed, monkeypatch):
+    """Each beginning made two further fits that a perfect model would not have prevented."""
+    begun, first_batch = [], stream_engine.first_batch
+    monkeypatch.setattr(
+        stream_engine, "first_batch", lambda *given: begun.append(1) or first_batch(*given)
+    )
+    y = 0.2 * np.cumsum(np.random.default_rng(seed).normal(size=240))
+    model = StreamingSGPRegressor(random_state=0)
+    for piece in batches(np.arange(240.0)[:, None] / 60.0, y, 60, 120, 180):
+        model.partial_fit(*piece)
+    assert len(begun) == 3

@@ -287,7 +287,8 @@ def _or_otherwise(rows, every, posed, plan, begun):
     told = []
 
     def begin(problem):
-        return problem, whole(problem, *first_batch(rows, replace(plan, start=problem.start), every))
+        begun = first_batch(rows, replace(plan, start=problem.start), every)
+        return problem, whole(problem, *begun)
 
     def whole(problem, fitted, ones):
         """Return what has taken all its iterations as ended: no batch has more than some."""
