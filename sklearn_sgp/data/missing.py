@@ -23,6 +23,9 @@ _MOST_RELATED = 64
 # Rows that one stands for which lacks what none lacked before. Five tables, 1,000 rows to learn
 # from, 10 and 30 % missing in later ones: 8, 16 and 32 have the same nats a row to 0.01.
 _LEAST_ALTERNATIVES = 8
+# Rows that tell how a column varies which had one value at first, as where a stream began with one
+# row: as many as a stream has before it goes on from what it has learned.
+_LEAST_ROWS = 25.0
 
 
 class Sketch(NamedTuple):
@@ -104,6 +107,9 @@ class MissingValues:
         Smallest and largest values.
     precision : ndarray of shape (d, d) or None
         Inverse correlations of the columns; None for unrelated ones.
+    count : ndarray of shape (d,) or None
+        Of rows that say how columns vary: 1 of those that had one value, 0 of those that had none,
+        inf where a first batch says it; None is 0 of both.
     """
 
     columns: tuple = ()
@@ -111,6 +117,7 @@ class MissingValues:
     std: np.ndarray | None = None
     limits: np.ndarray | None = None
     precision: np.ndarray | None = field(default=None)
+    count: np.ndarray | None = None
 
     allowed = True
 
@@ -143,30 +150,36 @@ class MissingValues:
             scaled[:, list(categorical)] = 0.0  # codes have no order
             shift, precision = _learned_relations(scaled, weight)
             mean = mean + std * shift
-        return MissingValues(columns, mean, std, limits, precision)
+        is_known = (~np.isnan(sample) & (weight > 0.0)[:, None]).any(axis=0)
+        count = np.where(_vary(limits), np.inf, is_known)
+        return MissingValues(columns, mean, std, limits, precision, count)
 
     def extended(self, X, sample_weight=None):
         """Return the same with what later rows (n, d) say of columns that had one value, or none.
 
-        Relations to other columns are not learned any more.
+        Until enough of them tell how these vary: a row that comes alone does not. Relations to
+        other columns are not learned any more.
         """
-        constant = np.flatnonzero(np.ptp(self.limits, axis=1) == 0.0)
-        if not len(constant):
+        count = np.where(_vary(self.limits), np.inf, 0.0) if self.count is None else self.count
+        own = np.flatnonzero(count < _LEAST_ROWS)
+        if not len(own):
             return self
         weight = _valid_weight(X, sample_weight)
         weight = np.ones(len(X)) if weight is None else weight
-        told = _moments(np.asarray(X, dtype=np.float64)[:, constant], weight)
-        varies = np.ptp(told[2], axis=1) > 0.0
-        if not varies.any():
-            return self
-        parts, own = [part.copy() for part in (self.mean, self.std, self.limits)], constant[varies]
+        some = np.asarray(X, dtype=np.float64)[:, own]
+        more = (~np.isnan(some) * weight[:, None]).sum(axis=0)
+        before = count[own], self.mean[own], self.std[own], self.limits[own]
+        told = _joined_moments(before, (more, *_moments(some, weight)))
+        own, told = own[more > 0.0], [part[more > 0.0] for part in told]
+        parts = [part.copy() for part in (count, self.mean, self.std, self.limits)]
         for part, new in zip(parts, told, strict=True):
-            part[own] = new[varies]
+            part[own] = new
         precision = None if self.precision is None else self.precision.copy()
         if precision is not None:
             precision[own] = precision[:, own] = 0.0
             precision[own, own] = 1.0
-        return replace(self, mean=parts[0], std=parts[1], limits=parts[2], precision=precision)
+        count, mean, std, limits = parts
+        return replace(self, mean=mean, std=std, limits=limits, precision=precision, count=count)
 
     def filled(self, X):
         """Return X without gaps, and behind it for each of ``columns`` whether it is missing."""
@@ -181,7 +194,7 @@ class MissingValues:
         """Return a mask (n, d) of missing values in columns that had all of theirs; or None."""
         is_missing = np.isnan(X)
         is_missing[:, list(self.columns)] = False
-        is_missing[:, np.ptp(self.limits, axis=1) == 0.0] = False  # nothing else is known of these
+        is_missing[:, ~_vary(self.limits)] = False  # nothing else is known of these
         return is_missing if is_missing.any() else None
 
     def alternatives(self, X, unforeseen):
@@ -278,6 +291,30 @@ def _moments(X, weight):
     std = size * np.sqrt(variance)
     limits = np.column_stack([low, high])
     return np.clip(size * mean, low, high), np.where(std > 0.0, std, 1.0), limits
+
+
+def _joined_moments(before, after):
+    """Return counts, means, deviations, and least and largest values of rows and later ones.
+
+    Rows before of which a column had one value count as one.
+    """
+    (n, mean, std, limits), (more, later, scatter, others) = before, after
+    share = more / np.maximum(n + more, np.finfo(float).tiny)
+    std, scatter = (
+        np.where(_vary(each), own, 0.0) for each, own in ((limits, std), (others, scatter))
+    )
+    apart = np.sqrt(share * (1.0 - share)) * (later - mean)
+    std = np.hypot(np.hypot(np.sqrt(1.0 - share) * std, np.sqrt(share) * scatter), apart)
+    low = np.where(n > 0.0, np.minimum(limits[:, 0], others[:, 0]), others[:, 0])
+    high = np.where(n > 0.0, np.maximum(limits[:, 1], others[:, 1]), others[:, 1])
+    mean = np.clip(mean + share * (later - mean), low, high)
+    n, limits = np.where(low < high, n + more, 1.0), np.column_stack([low, high])
+    return n, mean, np.where(std > 0.0, std, 1.0), limits
+
+
+def _vary(limits):
+    """Return which columns have more than one value, (d,)."""
+    return np.ptp(limits, axis=1) > 0.0
 
 
 def _learned_relations(Z, weight):

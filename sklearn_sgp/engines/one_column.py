@@ -34,6 +34,9 @@ _LEFT_OF_TARGETS = 0.01
 _PAIR_ROWS, _MOST_PAIRS = 600, 500
 # Or the evidence is so many nats a row below that of normal noise which the column leaves.
 _WORSE = 0.25
+# And this more of one column: half the mean square of a walk's steps is half of what no model knows
+# of them, so that the walk itself has so many nats a row less.
+_OF_STEPS = 0.5 * np.log(2.0)
 
 
 def or_fast_along_columns(problem, best, fit):
@@ -79,7 +82,8 @@ def _fast_along_columns(problem, fitted):
     """Yield problems that begin fast along the columns that a fit has missed, most often none."""
     start = problem.start
     pairs = problem.is_left_open(fitted) and scales_by_column(start.parameters.expression)
-    if not pairs or np.isnan(problem.rows.fixed_subset(EXPLAINED_ROWS).y).any():
+    has_time = problem.trace.clock.has_time_for(1.0)
+    if not (pairs and has_time) or np.isnan(problem.rows.fixed_subset(EXPLAINED_ROWS).y).any():
         return  # gaps have no differences
     missed = _missed(problem, fitted, np.concatenate([columns for _, columns in pairs]))
     missed = missed or _missed_beside_others(problem, fitted, pairs)
@@ -137,7 +141,8 @@ def _missed(problem, fitted, numbers):
     if not explained > least:
         return None
     of_columns = -0.5 * np.log(2.0 * np.pi * np.e * max(left, np.finfo(float).tiny))
-    return columns if noise > left + least or value < of_columns - _WORSE else None
+    worse = _WORSE + (_OF_STEPS if len(columns) == 1 else 0.0)
+    return columns if noise > left + least or value < of_columns - worse else None
 
 
 def _of_rows(problem, fitted, shape):

@@ -80,8 +80,7 @@ def _take_batch(estimator, inputs, y, weight, clock, previous=None):
         # an error where they do not fit those before
         batch = _later_batch(estimator, inputs, y, weight)
         state = replace(before.state, watch=scored(estimator, before, batch))
-        some = _whole(inputs, y, weight)  # others if none is
-        initial = before.state.initial_rows.joined(*(some or (inputs, y, weight)))
+        initial = before.state.initial_rows.joined(*_to_keep(batch, inputs, y, weight, True))
     else:
         check_same_parameters(estimator)
         initial, state = _add(estimator, engine, inputs, y, weight, clock)
@@ -165,13 +164,9 @@ def _add(estimator, engine, inputs, y, weight, clock):
         before = replace(before, targets=targets.with_gaps()).telling_outputs_apart()
     is_informative = targets.is_informative(rows)
     before, share = watched(estimator, before, batch)
-    initial, known = None, rows
+    initial = None
     if share == 1.0 and engine.may_begin_anew(before, settings_of(estimator)):
-        initial, some = before.state.initial_rows, (inputs, y, weight)
-        if before.start.likelihood.conjugate:  # rows in doubt are not kept
-            known, some = batch.whole, _whole(inputs, y, weight)
-        if some is not None:
-            initial = _kept(estimator, engine, before, *some, known)
+        initial = _kept(estimator, engine, before, batch, _to_keep(batch, inputs, y, weight))
         if initial is not None and initial.is_due:
             return initial, before.state
         initial = None if initial is None else initial.kept()
@@ -191,8 +186,8 @@ def _add(estimator, engine, inputs, y, weight, clock):
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
     if in_turn or (is_known and initial is not None):
         earlier = before.state.initial_rows.rows
-        units = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
-        engine = replace(engine, known=_known(estimator, earlier, initial, units, targets))
+        known = _known(estimator, earlier, initial, rows, targets, batch.constant)
+        engine = replace(engine, known=known)
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
@@ -207,10 +202,13 @@ def _add(estimator, engine, inputs, y, weight, clock):
     return None, None
 
 
-def _kept(estimator, engine, before, inputs, y, weight, rows):
-    """Return the initial rows with those of a batch, None where they are kept no longer."""
+def _kept(estimator, engine, before, batch, rows):
+    """Return the initial rows with those of a batch, None where they are kept no longer.
+
+    ``rows`` are inputs, targets and weights to keep of the `LaterBatch`.
+    """
     earlier, of_classes = before.state.initial_rows, not before.start.likelihood.conjugate
-    initial = earlier.joined(inputs, y, weight)
+    initial = earlier.joined(*rows)
     if initial.rule.in_turn:
         return initial
     if not engine.keeps_rows:
@@ -219,37 +217,42 @@ def _kept(estimator, engine, before, inputs, y, weight, rows):
     if of_classes:
         may_stay = engine.may_keep(before.start, settings_of(estimator))
         return initial.worth_keeping(*how, of_classes) if may_stay else None
-    if engine.follows_level:
-        initial = initial.judged(earlier, before, rows, estimator.n_jobs)
+    if engine.follows_level and len(batch.whole):
+        initial = initial.judged(earlier, before, batch.whole, estimator.n_jobs)
     else:
         initial = replace(initial, theta=before.parameters.theta)
-    if not (initial.begins_otherwise or initial.level.is_near or trusts(before, rows)):
+    if not (initial.begins_otherwise or initial.level.is_near or trusts(before, batch.telling)):
         return None
     return initial.worth_keeping(*how)
 
 
-def _whole(inputs, y, weight):
-    """Return the rows that lack nothing which no first row lacked; None if all of them do."""
-    if inputs.unforeseen is None:
+def _to_keep(batch, inputs, y, weight, is_short=False):
+    """Return inputs, targets and weights of a `LaterBatch`, as initial rows have them.
+
+    Rows in doubt count for as much as is known of them, which no later fit can tell. Where a stream
+    is short that is hardly known: they count for nothing there, unless all are in doubt.
+    """
+    if inputs.unforeseen is None or batch.rows.counts is None:
         return inputs, y, weight
-    whole = np.flatnonzero(inputs.are_whole)
-    if not len(whole):
-        return None
-    some = inputs.select(whole)._replace(unforeseen=None)
-    return some, y[whole], None if weight is None else weight[whole]
+    inputs, y, weight = rows_of_weight(inputs, y, weight)
+    weight, are_whole = batch.rows.weights[0], inputs.are_whole
+    if is_short and are_whole.any():
+        weight = weight * are_whole
+    return inputs, y, weight
 
 
-def _known(estimator, earlier, initial, rows, targets):
+def _known(estimator, earlier, initial, rows, targets, constant):
     """Return the initial rows, those of a batch included, in the units of its ``rows``.
 
-    ``earlier`` are the initial `Rows` before it, of whose targets the evidence so far is.
+    ``earlier`` are the initial `Rows` before it, of whose targets the evidence so far is. What rows
+    in doubt would add to the bound is a ``constant`` that rows of smaller weight do without.
     """
     y, weight, inputs = initial.rows.y, initial.rows.weight, inputs_of(initial.rows)
     known = _later_batch(estimator, inputs, y, weight).rows
     known = replace(known, y_mean=rows.y_mean, y_scale=rows.y_scale, grid=rows.grid)
-    weight_before = known.total_weight - rows.total_weight
     log_scale = targets.of_rows(earlier.y, earlier.weight).log_scale
-    return Known(known, estimator.log_evidence_ + weight_before * log_scale)
+    evidence = estimator.log_evidence_ + earlier.total_weight * log_scale
+    return Known(known, evidence + constant)
 
 
 def _with_row_noise(estimator, engine, before, problem, share):

@@ -1,5 +1,7 @@
 """Missing values become what the other columns make expected; a column for each says where."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -197,3 +199,26 @@ def test_rows_that_lack_the_same_are_together(d):
     for rows, gap in groups:
         assert_array_equal(mask[rows], np.broadcast_to(gap, (len(rows), d)))
         assert (np.diff(rows) > 0).all()
+
+
+@pytest.mark.parametrize("sizes", [(1,) * 24, (2, 3, 19), (1, 23)])
+def test_columns_that_had_one_value_are_what_all_rows_say(sizes, rng):
+    """However they came: a row that comes alone says no deviation."""
+    X = rng.normal(3.0, 2.0, (25, 2))
+    X[:1, 1] = np.nan
+    X[3::4, 0] = np.nan
+    found = MAY_MISS.learned(X[:1])
+    edges = 1 + np.cumsum([0, *sizes])
+    for lo, hi in pairwise(edges):
+        found = found.extended(X[lo:hi])
+    assert_allclose(found.mean, np.nanmean(X, axis=0))
+    assert_allclose(found.std, np.nanstd(X, axis=0))
+    assert_allclose(found.limits.T, [np.nanmin(X, axis=0), np.nanmax(X, axis=0)])
+
+
+def test_what_enough_rows_have_said_of_columns_stays(rng):
+    """Values that were filled in mean what they meant."""
+    X = rng.normal(size=(61, 1))
+    one = MAY_MISS.learned(X[:1]).extended(X[1:30])
+    assert one.extended(X[30:]) is one
+    assert MAY_MISS.learned(X[:2]).extended(X[30:]).std == MAY_MISS.learned(X[:2]).std

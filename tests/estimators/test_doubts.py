@@ -97,7 +97,7 @@ def test_a_gap_does_not_end_what_a_stream_of_classes_keeps(rng):
 
 
 def test_a_gap_does_not_end_what_a_stream_of_numbers_keeps(rng):
-    """Rows without gaps are kept, and the stream begins anew with them."""
+    """Its rows are kept, and the stream begins anew with them."""
     X = rng.uniform(0.0, 6.0, (400, 2))
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(400)
     X[60, 0] = np.nan
@@ -106,7 +106,7 @@ def test_a_gap_does_not_end_what_a_stream_of_numbers_keeps(rng):
         model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
         rows = model._fitted.state.initial_rows
         kept.append(0 if rows is None else len(rows.rows))
-    assert kept[1] == 99 and kept[2] == 149
+    assert kept[1] == 100 and kept[2] == 150
     assert np.isfinite(model.log_evidence_)
     grid = np.column_stack([np.linspace(0.2, 5.8, 40), np.full(40, 3.0)])
     assert np.abs(model.predict(grid) - np.sin(2.0 * grid[:, 0])).max() < 0.3
@@ -152,3 +152,67 @@ def test_rows_in_doubt_do_not_begin_a_short_stream(rng):
         skip = 8 if lo == 12 else 0
         models[1].partial_fit(other[lo + skip : lo + 12], y[lo + skip : lo + 12])
     assert_allclose(models[0].noise_variance_, models[1].noise_variance_, rtol=0.2)
+
+
+@pytest.mark.parametrize(("first", "batch"), [(60, 60), (20, 100)])
+def test_a_stream_learns_on_where_a_column_stays_silent(first, batch, rng):
+    """Its first rows were kept, and with every batch it was made of these alone again."""
+    t = np.arange(840) / 60.0
+    X = np.column_stack([t, rng.normal(size=840)])
+    y = np.sin(t) + 0.1 * rng.standard_normal(840)
+    X[first:, 1] = np.nan
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:first], y[:first])
+    for lo in range(first, 840, batch):
+        model.partial_fit(X[lo : lo + batch], y[lo : lo + batch])
+    assert model.n_samples_seen_ == 840
+    at = np.column_stack([t, np.zeros(840)])
+    assert np.sqrt(np.mean((model.predict(at) - np.sin(t)) ** 2)) < 0.05
+
+
+@pytest.mark.parametrize("share", [0.1, 0.7])
+def test_rows_in_doubt_are_kept_with_what_is_known_of_them(share, rng):
+    """They were lost where a stream was made of its first rows, and counted in its objective."""
+    X = rng.uniform(0.0, 6.0, (350, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.standard_normal(350)
+    X[50:, 1][rng.uniform(size=300) < share] = np.nan
+    model = StreamingSGPRegressor(random_state=0)
+    for lo in range(0, 350, 50):
+        model.partial_fit(X[lo : lo + 50], y[lo : lo + 50])
+        assert model.n_samples_seen_ == lo + 50
+    kept = model._fitted.state.initial_rows.rows
+    assert len(kept) == 350
+    assert 0.8 * 350 < kept.total_weight < 350.0
+
+
+def test_evidence_of_rows_in_doubt_is_that_of_their_weights(rng):
+    """However a stream came to its rows, the sum of its objectives is a bound of all of them."""
+    X = rng.uniform(0.0, 6.0, (200, 2))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(200)
+    X[100:, 1][::3] = np.nan
+    model = StreamingSGPRegressor(random_state=0)
+    for lo in range(0, 200, 20):
+        model.partial_fit(X[lo : lo + 20], y[lo : lo + 20])
+    rows, fitted = model._fitted.state.initial_rows.rows, model._fitted
+    scaled = ((rows.y.ravel() - fitted.targets.mean) / fitted.targets.scale).ravel()
+    noise = float(np.ravel(fitted.noise_variance)[0])
+    covariance = fitted.parameters.kernel.gram(np.ascontiguousarray(rows.X, dtype=float))
+    weight = rows.weights[0]
+    covariance = covariance + np.diag(noise / weight)
+    evidence = multivariate_normal(cov=covariance).logpdf(scaled)
+    # rows of a weight are so many observations
+    evidence += 0.5 * np.sum((1.0 - weight) * np.log(2.0 * np.pi * noise) - np.log(weight))
+    evidence -= weight.sum() * np.log(float(np.ravel(fitted.targets.scale)[0]))
+    assert_allclose(model.log_evidence_, evidence, atol=3.0)
+
+
+def test_rows_that_come_alone_say_how_columns_vary(rng):
+    """Gaps of a stream that began row by row had the first row's values for ever, as if known."""
+    X = rng.uniform(0.0, 6.0, (90, 2))
+    y = 2.0 * np.sin(X[:, 0]) + 0.1 * rng.standard_normal(90)
+    X[5:, 0][rng.uniform(size=85) < 0.2] = np.nan
+    model = StreamingSGPRegressor(random_state=0)
+    for i in range(90):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    lacking = model.predict([[np.nan, 3.0]], return_std=True)[1]
+    assert 1.0 < lacking < 2.5
+    assert model.noise_variance_ < 0.1

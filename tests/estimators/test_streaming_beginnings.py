@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn_sgp import (
     StreamingSGPRegressor,
     SVGPRegressor,
 )
+from sklearn_sgp.engines.streams import stream as stream_engine
 
 # Beginnings
 
@@ -298,3 +300,33 @@ def test_a_function_that_is_fast_along_one_of_many_columns_is_found(seed):
     for lo in range(0, 700, 100):
         model.partial_fit(X[lo : lo + 100], y[lo : lo + 100])
     assert model.score(X[700:], y[700:]) > 0.8
+
+
+def test_a_beginning_whose_time_is_over_is_not_tried_again(rng, monkeypatch):
+    """Two further fits, fast along a column, came after max_time had ended the first."""
+    begun, first_batch = [], stream_engine.first_batch
+
+    def cut(*given):
+        begun.append(given)
+        fitted, ones = first_batch(*given)
+        return replace(fitted, cut_by="max_time"), ones
+
+    monkeypatch.setattr(stream_engine, "first_batch", cut)
+    X = rng.uniform(0.0, 1.0, (600, 8))
+    y = np.sin(40.0 * X[:, 3]) + 0.1 * rng.standard_normal(600)
+    StreamingSGPRegressor(random_state=0).partial_fit(X, y)
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize("seed", [1, slow(2)])
+def test_a_walk_in_time_is_no_column_that_was_missed(seed, monkeypatch):
+    """Each beginning made two further fits that a perfect model would not have prevented."""
+    begun, first_batch = [], stream_engine.first_batch
+    monkeypatch.setattr(
+        stream_engine, "first_batch", lambda *given: begun.append(1) or first_batch(*given)
+    )
+    y = 0.2 * np.cumsum(np.random.default_rng(seed).normal(size=240))
+    model = StreamingSGPRegressor(random_state=0)
+    for piece in batches(np.arange(240.0)[:, None] / 60.0, y, 60, 120, 180):
+        model.partial_fit(*piece)
+    assert len(begun) == 3

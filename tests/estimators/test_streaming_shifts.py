@@ -418,3 +418,34 @@ def test_iterations_are_those_of_all_beginnings(rng):
         model.partial_fit(X[lo : lo + 10], np.sin(X[lo : lo + 10, 0]))
         told.append(model.n_iter_)
     assert (np.diff(told) >= 0).all() and told[-1] > told[0]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
+def test_a_noisy_spell_moves_no_level_where_noise_is_given(seed):
+    """The mean of the first rows of a spell, at random, moved all rows before it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.0, 6.0, (480, 1))
+    spread = np.where(np.arange(480) < 400, 0.1, 0.6)
+    y = np.sin(X[:, 0]) + spread * rng.normal(size=480)
+    model = StreamingSGPRegressor(
+        noise_variance=0.01, noise_variance_bounds="fixed", random_state=0
+    ).partial_fit(X[:200], y[:200])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for lo in range(200, 480, 4):
+            model.partial_fit(X[lo : lo + 4], y[lo : lo + 4])
+    assert model.n_shifts_ > 0
+    assert not any("level moved" in str(one.message) for one in caught)
+    grid = np.linspace(0.3, 5.7, 40)[:, None]
+    assert abs(np.mean(model.predict(grid) - np.sin(grid[:, 0]))) < 0.1
+
+
+def test_a_fading_past_is_not_asked_of_a_batch_that_is_lost_in_rounding():
+    """Comparing shares ended in an error, where learning from the batch does not."""
+    x = np.linspace(0.0, 1.0, 90)
+    model = StreamingSGPRegressor(
+        RBF(1.0), noise_variance=1e-18, optimizer=None, forget_factor="auto", normalize_y=False
+    ).partial_fit(x[:, None], np.sin(x))
+    model.partial_fit(x[:, None] + 10.0, np.sin(x))
+    assert model.n_steps_ == 2
+    assert_allclose(model.predict(x[:, None] + 10.0), np.sin(x), atol=1e-3)

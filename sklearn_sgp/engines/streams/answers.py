@@ -91,10 +91,11 @@ def answer_to(fitted, rows, seen, alarm, n_jobs):
     anew, told = zip(*(_explained_anew(fitted, rows, c, 1.0) for c in outputs), strict=True)
     forgets = max(told) > _EXPLAINED_BEFORE
     known = bic_nats(_n_known(fitted.posterior), len(rows))
-    found = [(sum(anew), Answer(np.zeros(t), np.ones(t), 1.0, begins_anew=True))]
+    found = []  # of equals the first: nothing begins anew that rows say nothing of
     for share in _PAST_SHARES if forgets else (1.0,):
         value, answer = _explained_by_share(fitted, rows, outputs, share, n_jobs)
         found.append((value - (1.0 - share) * known, answer))
+    found.append((sum(anew), Answer(np.zeros(t), np.ones(t), 1.0, begins_anew=True)))
     if forgets:
         value = sum(_explained_anew(fitted, rows, c, 0.0)[0] for c in outputs) - known
         found.append((value, Answer(np.zeros(t), np.ones(t), 0.0, begins_anew=True)))
@@ -106,17 +107,18 @@ def _answer_to_few(fitted, seen, alarm):
 
     Each was predicted knowing those before it, so that their standardised residuals are independent
     under a model that is right: z**2 of their squares is what a level explains. Rows that are
-    nearer than predicted are at the level that was.
+    nearer than predicted are at the level that was. Noise that is given stays where it explains
+    them, and so does the level.
     """
     level, noise = np.where(alarm & seen.is_off, seen.mean_level, 0.0), np.ones(len(alarm))
-    may_vary = learns_one_noise(fitted) and len(seen.alone) == seen.rows
+    may_vary = len(seen.alone) == seen.rows
     for c in np.flatnonzero(alarm) if may_vary else ():
         ratio = np.array([one.ratio[c] for one in seen.alone if one.share[c]])
         squares, n = float(near_others(ratio) @ near_others(ratio)), max(len(ratio), 1)
         factor = max(squares / n, NOISE_FACTORS[0])
         by_noise = 0.5 * (squares - squares / factor - n * np.log(factor))
         if by_noise > 0.5 * seen.z[c] ** 2:
-            level[c], noise[c] = 0.0, factor
+            level[c], noise[c] = 0.0, factor if learns_one_noise(fitted) else 1.0
     return Answer(level, noise, 1.0, is_of_few=True)
 
 

@@ -122,14 +122,17 @@ def fading_share(fitted, rows, watch, n_jobs):
     """Return the share of the past that has explained batches best, and a `Watch` that knows it.
 
     Each is scored by the joint log density of a batch before it is learned from. Batches long ago
-    count less and less.
+    count less and less. A batch whose noise is lost in rounding says nothing.
     """
     before = watch.fading or (0.0,) * len(_FADING)
     found = []
     for share, total in zip(_FADING, before, strict=True):
         prediction = Prediction.of(fitted, rows, n_jobs, share)
         outputs = range(prediction.residual.shape[1])
-        value = sum(_log_density(*prediction.output(c)) for c in outputs)
+        try:
+            value = sum(_log_density(*prediction.output(c)) for c in outputs)
+        except NotPositiveDefiniteError:
+            return 1.0, watch
         found.append(_MEMORY * total + value)
     best = int(np.argmax(found))
     return _FADING[best], replace(watch, fading=tuple(found))

@@ -284,21 +284,23 @@ def _or_otherwise(rows, every, posed, plan, begun):
     Fast along columns that are missed, with a part of the kernel for each output, or with shares of
     nearly equal outputs.
     """
-    told = [(posed, begun[1])]
+    told = []
 
     def begin(problem):
-        fitted, ones = first_batch(rows, replace(plan, start=problem.start), every)
-        told.append((problem, ones))
-        return problem, fitted
+        begun = first_batch(rows, replace(plan, start=problem.start), every)
+        return problem, whole(problem, *begun)
 
-    whole = replace(begun[0], cut_by=None)  # no batch has more than some iterations
-    best = or_fast_along_columns(posed, BestSoFar(posed, whole), begin)
+    def whole(problem, fitted, ones):
+        """Return what has taken all its iterations as ended: no batch has more than some."""
+        told.append((problem, ones, fitted.cut_by))
+        return replace(fitted, cut_by=None) if fitted.cut_by == "max_iter" else fitted
+
+    best = BestSoFar(posed, whole(posed, *begun))
+    best = or_fast_along_columns(posed, best, begin)
     best = or_with_parts_of_outputs(posed, best, begin)
-    if best.problem is posed:
-        best = best._replace(fitted=replace(best.fitted, cut_by=begun[0].cut_by))
     best = or_as_one_output(posed, best, begin)
-    ones = next(ones for problem, ones in told if problem is best.problem)
-    return best.fitted, ones, best.problem
+    ones, cut_by = next(more for problem, *more in told if problem is best.problem)
+    return replace(best.fitted, cut_by=cut_by), ones, best.problem
 
 
 def _same_start(begun, posed, *others):

@@ -5,7 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from sklearn_sgp.engines.streams.answers import _explained
+from sklearn_sgp import StreamingSGPRegressor
+from sklearn_sgp.data.inputs import Inputs
+from sklearn_sgp.engines.streams.answers import _explained, answer_to
+from sklearn_sgp.engines.streams.shifts import gathered
 
 N, NOISE = 24, 0.1
 
@@ -47,3 +50,18 @@ def test_a_factor_that_gains_less_than_its_price_is_not_taken():
     assert expected[2][0] < expected[0][0] < expected[2][0] + 0.5 * np.log(N)
     found = _explained(residual, function, np.full(N, NOISE), (1.0, 4.0))
     assert_allclose(found, expected[0], rtol=1e-9)
+
+
+def test_nothing_begins_anew_for_an_output_that_fell_silent(rng):
+    """Of two answers that explain none of its rows the first was taken: a kernel learned anew."""
+    X = rng.uniform(0.0, 6.0, (120, 1))
+    y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.normal(size=(120, 2))
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X[:100], y[:100])
+    wrong, silent = y[100:] + np.array([0.0, 5.0]), y[100:].copy()
+    silent[:, 1] = np.nan
+    rows = model._later_rows
+    seen = gathered(model._fitted, rows(Inputs(X[100:]), wrong, None), 1)[0]
+    some = rows(Inputs(X[100:]), silent, None)
+    answer = answer_to(model._fitted, some, seen, np.array([False, True]), 1)
+    assert not answer.begins_anew and answer.share == 1.0
+    assert_allclose([*answer.level, *answer.noise], [0.0, 0.0, 1.0, 1.0])

@@ -364,3 +364,17 @@ def test_a_way_is_chosen_anew_where_the_kernel_has_moved():
     for factor, is_due in ((1.1, False), (1.3, True)):
         moved = band_places._log_scales(kernel) + np.log(factor)
         assert replace(places, log_scales=moved)._is_due(kernel) == is_due
+
+
+@pytest.mark.parametrize("precision", [0.95, 0.01])
+def test_rows_that_lack_what_hardly_matters_end_no_residuals_by_place(precision):
+    """One row in the sample that counted for .99 did, for the rest of a stream."""
+    fitted = uneven_stream()[0]._fitted
+    rows, share = fitted.state.places.sample.alone(), fitted.state.band_share
+    weight = np.ones(len(rows))
+    weight[:: len(rows) // 5] = precision
+    for own, is_told in ((weight, True), (np.where(np.arange(len(rows)) % 2, 1.0, 0.5), False)):
+        some = rows.with_precision(own)
+        left_out = band_places._left_out(some, fitted, share, 0.0, 1)
+        told = band_places._of_residuals(some, fitted, left_out, left_out[0].variance, 1)
+        assert (told is not None) == is_told
