@@ -14,11 +14,13 @@ from experiments import (
     budgets,
     classes_and_counts,
     clusters,
+    effort,
     growth,
     latent_inputs,
     many_classes,
     missing_values,
     paper_figures,
+    real_series,
     regression,
     rivals,
     row_noise,
@@ -100,6 +102,7 @@ EXPERIMENTS = {
     "stream_elec2": _on_data(streams.stream_elec2, 360),
     "stream_speed": Experiment(streams.stream_speed, 240),
     "stream_robust": Experiment(streams.stream_robust, 480),
+    "real_series": Experiment(real_series.real_series, 1200),
     # long, information only, or pictures more than measures
     "airline_all": _on_data(budgets.airline_all, 1800, on_request=True),
     "budgets": _on_data(budgets.budgets, 4800, on_request=True),
@@ -118,6 +121,8 @@ EXPERIMENTS = {
     "missing_values": _on_data(missing_values.missing_values, 1200, on_request=True),
     "unseen_tables": Experiment(unseen_tables.unseen_tables, 7200, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
+    "effort": Experiment(effort.effort, 7200, on_request=True),
+    "effort_of_others": Experiment(effort.effort_of_others, 14_400, on_request=True),
 }
 
 # What --only also takes: figures, tables and numbers of the papers, see docs/papers.md.

@@ -3,6 +3,7 @@
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from problems.data_sets import load
@@ -85,6 +86,13 @@ class Context:
 
     def size(self, full, toy):
         return toy if self.smoke else full
+
+    def lacks(self, *packages):
+        """Return whether one of the packages is not installed, which is noted."""
+        absent = [one for one in packages if not find_spec(one)]
+        if absent:
+            self.notes.append(f"not run: pip install {' '.join(absent)}")
+        return bool(absent)
 
     def options(self, **full):
         """Parameters of `SVGPRegressor`: the defaults and those given, or a toy's."""

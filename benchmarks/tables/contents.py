@@ -8,10 +8,12 @@ from tables.blocks import BLOCKS
 from tables.boosting import BOOSTING
 from tables.classes_and_counts import CLASSES_AND_COUNTS
 from tables.clusters import CLUSTERS
+from tables.effort import EFFORT
 from tables.growth import GROWTH
 from tables.latent_inputs import LATENT_INPUTS
 from tables.many_classes import MANY_CLASSES
 from tables.missing_values import MISSING_VALUES
+from tables.real_series import REAL_SERIES
 from tables.row_noise import ROW_NOISE
 from tables.several_outputs import SEVERAL_OUTPUTS
 from tables.speed_and_memory import SPEED_AND_MEMORY
@@ -31,6 +33,8 @@ TABLES = {
     "Missing values": MISSING_VALUES,
     "Tables without a target": LATENT_INPUTS,
     "Streams": STREAMS,
+    "Real series, batch after batch": REAL_SERIES,
     "Rows that live on workers": CLUSTERS,
+    "Seconds with defaults against rows and columns": EFFORT,
     "How cost grows, and the paper's figures": GROWTH,
 }
