@@ -85,6 +85,7 @@ class LeftOutRows:
             The precision times the residuals.
         """
         other = self.nearest
+        pair = np.where(other == np.arange(len(own)), 0.0, pair)  # nothing is near the first row
         less = own - pair**2 / own[other]
         alone = gains / own[:, None]
         fewer = (gains - (pair / own[other])[:, None] * gains[other]) / less[:, None]

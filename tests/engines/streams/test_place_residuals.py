@@ -136,6 +136,18 @@ def test_rows_are_left_out_as_their_definition_says(stream, rng):
 # Streams
 
 
+def test_rows_that_are_near_to_no_other_say_nothing_of_each_other(stream):
+    """The first of them was its own nearest: a division by zero told users of it."""
+    kernel = stream[0]._fitted.posterior.prior.kernel
+    X, ones = np.linspace(0.0, 1e3, 6)[:, None], np.ones((6, 1))
+    residuals = np.arange(1.0, 7.0)[:, None]
+    rows = LeftOutRows(kernel, X, residuals, residuals, ones, np.zeros((6, 6)), 0.5)
+    own, pair = np.full(6, 4.0), np.where(np.arange(6) == 0, 4.0, 0.0)
+    for expected, known in rows.expected(own, pair, 4.0 * residuals):
+        assert_allclose(expected, 0.0, atol=1e-12)
+        assert_allclose(known, 0.75)
+
+
 def test_a_dense_sample_shows_what_inducing_inputs_do_not_hold(stream):
     model, X, y = stream
     assert residuals_of(model) is not None
