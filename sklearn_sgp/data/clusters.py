@@ -70,15 +70,18 @@ def distinct(points):
     return np.unique(points, axis=0)
 
 
-def short_path(points):
+def short_path(points, start=None):
     """Return an order, (n,), in which successive points are near: the nearest one left comes next.
 
-    It begins at one end of the principal axis.
+    It begins at the point nearest to ``start``, (d,), or else at one end of the principal axis.
     """
     middle = points - points.mean(axis=0)
-    axis = np.linalg.svd(middle, full_matrices=False)[2][0]
+    if start is None:
+        along = middle @ np.linalg.svd(middle, full_matrices=False)[2][0]
+    else:
+        along = ((points - start) ** 2).sum(axis=1)
     left = np.ones(len(points), dtype=bool)
-    at, order = int(np.argmin(middle @ axis)), []
+    at, order = int(np.argmin(along)), []
     while True:
         order.append(at)
         left[at] = False

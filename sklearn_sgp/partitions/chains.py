@@ -84,7 +84,7 @@ class Chain:
         position = np.append(self.position, np.arange(n_cells, touched[-1] + 1))
         growing = GrowingCells(partition, cells, blocks.rows.joined(rows).X, rng)
         growing.split_large(touched, size)
-        layout = replace(self, position=_with_parts(position, growing.parts))
+        layout = replace(self, position=_with_parts(position, growing))
         known, labels = np.unique(cells[n_before:], return_inverse=True)
         groups = blocks.groups.extended(rows, first + labels)
         more = ConditionedBlocks(groups, [], np.arange(len(groups) + 1), layout, cells)
@@ -130,9 +130,45 @@ def _near_rows(X, before, own, scale, rng):
     return before[np.sort(order)]
 
 
-def _with_parts(position, parts):
-    """Return places in a chain once parts of cells are in the places of these, one by one."""
-    for k, *new in parts:
-        behind = np.where(position > position[k], len(new), 0)
-        position = np.append(position + behind, position[k] + 1 + np.arange(len(new)))
+def _with_parts(position, growing):
+    """Return places in a chain once parts of cells are in the places of these, along a short way.
+
+    Parts of a run of ordered rows stay in their order.
+    """
+    centres = {}
+    if growing.parts and not isinstance(growing.partition, OrderedPartition):
+        centres = _centres(position, growing)
+    for cell in growing.parts:
+        at, n_more = position[cell[0]], len(cell) - 1
+        beside = [np.flatnonzero(position == at + step) for step in (-1, 1)]
+        ends = [centres[cells[0]] if centres and len(cells) else None for cells in beside]
+        position = np.append(position + np.where(position > at, n_more, 0), np.zeros(n_more, int))
+        order = _between(np.array([centres[k] for k in cell]), *ends) if centres else slice(None)
+        position[cell[order]] = at + np.arange(len(cell))
     return position
+
+
+def _centres(position, growing):
+    """Return the centres of parts of cells, and of the cells beside these in a chain, by number."""
+    places = position[[cell[0] for cell in growing.parts]]
+    beside = np.flatnonzero(np.isin(position, np.concatenate([places - 1, places + 1])))
+    numbers, scale = np.union1d(beside, growing.changed()), growing.partition.scale
+    members = growing.members(numbers)
+    return {
+        k: scaled_points(growing.X[own], scale).mean(axis=0)
+        for k, own in zip(numbers, members, strict=True)
+    }
+
+
+def _between(points, first, last):
+    """Return an order of points that is a short way from what comes before to what comes after."""
+    ways = [] if first is None else [short_path(points, first)]
+    ways += [] if last is None else [short_path(points, last)[::-1]]
+    if not ways:
+        return short_path(points)
+    ends = [[] if one is None else [one] for one in (first, last)]
+
+    def length(way):
+        return np.linalg.norm(np.diff([*ends[0], *points[way], *ends[1]], axis=0), axis=1).sum()
+
+    return min(ways, key=length)

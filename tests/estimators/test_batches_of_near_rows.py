@@ -46,9 +46,12 @@ def error(model, T):
     ],
 )
 def test_batches_in_any_split_are_as_good_as_all_rows(model, ends):
-    """Errors fall with the batches, and end where those of one fit are, in the mean of tables."""
-    noise, shares = 0.05, []
-    for seed in range(3):
+    """Errors fall with the batches, and end where those of one fit are, in the mean of tables.
+
+    Parts of a chain's cells in no order had errors of the function that were 11% larger.
+    """
+    shares = []
+    for seed in range(6):
         X, y, T = table(np.random.default_rng(seed))
         ours, errors = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model), []
         whole = AnytimeSGPRegressor(**GIVEN, **NUMBERS, **model).fit(X, y)
@@ -57,19 +60,23 @@ def test_batches_in_any_split_are_as_good_as_all_rows(model, ends):
             errors.append(error(ours, T))
         steps = errors[:: max(1, len(errors) // 4)]
         assert (np.diff(steps) < 0.0).all()
-        shares.append(np.hypot(errors[-1], noise) / np.hypot(error(whole, T), noise))
-    assert np.mean(shares) < 1.05
+        shares.append(errors[-1] / error(whole, T))
+    assert np.mean(shares) < 1.05 + np.std(shares, ddof=1) / np.sqrt(len(shares))
 
 
+@pytest.mark.quick_cases("pic")
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one["model"])
-def test_batches_in_the_order_of_a_column(rows, model):
+def test_batches_in_the_order_of_a_column(model):
     """Regions that come one after the other are known as well as if they had come at once."""
-    X, y, T = rows
-    given = {**GIVEN, **NUMBERS, **model, "inducing": X[::80]}
-    ours, whole = AnytimeSGPRegressor(**given), AnytimeSGPRegressor(**given).fit(X, y)
-    for some in np.array_split(np.argsort(X[:, 0]), 8):
-        ours.partial_fit(X[some], y[some])
-    assert np.hypot(error(ours, T), 0.05) < 1.05 * np.hypot(error(whole, T), 0.05)
+    shares = []
+    for seed in range(6):
+        X, y, T = table(np.random.default_rng(seed))
+        given = {**GIVEN, **NUMBERS, **model, "inducing": X[::80]}
+        ours, whole = AnytimeSGPRegressor(**given), AnytimeSGPRegressor(**given).fit(X, y)
+        for some in np.array_split(np.argsort(X[:, 0]), 8):
+            ours.partial_fit(X[some], y[some])
+        shares.append(error(ours, T) / error(whole, T))
+    assert np.mean(shares) < 1.05 + np.std(shares, ddof=1) / np.sqrt(len(shares))
 
 
 @pytest.mark.parametrize(

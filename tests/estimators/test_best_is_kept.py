@@ -17,17 +17,21 @@ KERNELS = {
 }
 
 
+def has_near_rows(model):
+    return getattr(model, "model", None) in ("auto", "vif", "lma", "pic", "pitc")
+
+
 def follows_all_rows(model):
     """Whether all entries of `objectives_` are the objective of all rows, of one model.
 
-    Those of near rows are learned from groups of them, steps report a part of an epoch.
+    Ninety rows are one group of near rows, whose evidence is that of all; of more rows kernels are
+    learned from groups, and the model's own objective comes last. Of their classes labels choose a
+    variance, by what they say of one another: `choices_` tells where evidence is lost by it. Steps
+    of "robbins-monro" report a part of an epoch.
     """
-    if isinstance(model, BayesianGPLVM):
+    if is_classifier(model) and has_near_rows(model):
         return False
-    if not hasattr(model, "block_size"):
-        return True
-    near = model.model in ("auto", "vif", "lma", "pic", "pitc")
-    return model.schedule == "average" and not near
+    return getattr(model, "schedule", "average") == "average"
 
 
 WATCHED = [model for model in ESTIMATORS + VARIANTS if follows_all_rows(model)]
@@ -49,11 +53,17 @@ def table(kind):
 @pytest.mark.parametrize("number", slow_but(range(N_QUICK), range(len(WATCHED))))
 def test_the_objective_is_the_best_that_was_seen(number, kind, kernel):
     """With one kernel and all rows no entry of objectives_ is above objective_."""
-    model = clone(WATCHED[number]).set_params(kernel=KERNELS[kernel], random_state=0)
+    model = clone(WATCHED[number]).set_params(random_state=0)
+    if not isinstance(model, BayesianGPLVM):
+        model.set_params(kernel=KERNELS[kernel])
     if "init_size" in model.get_params():
         model.set_params(init_size=8192)
+    if has_near_rows(model):
+        model.set_params(solver="exact")  # steps report what some of the blocks say
     X, y = table(kind)
     y = y > np.median(y) if is_classifier(model) else y
+    if isinstance(model, BayesianGPLVM):
+        X, y = np.column_stack([X, y, X[:, 0] * X[:, 1]]), None
     model.fit(X, y)
     assert model.objective_ > model.objectives_.max() - 1e-5 * len(X)
 

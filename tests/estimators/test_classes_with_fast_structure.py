@@ -278,6 +278,22 @@ def test_units_of_columns_change_no_probability(model, n_classes):
     np.testing.assert_allclose(first, other, atol=1e-3)
 
 
+@pytest.mark.slow
+@FAST
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_units_that_change_rounding_change_no_probability(kind, n_classes):
+    """Columns times 1e-3, 10 and 1e3, which are no powers of two, have the same probabilities."""
+    X, y = checkered(260, n_classes, 2)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=260)])
+    first, *others = (
+        kind(random_state=0).fit(X[:200] * units, y[:200]).predict_proba(X[200:] * units)
+        for units in (np.ones(3), np.array([1e-3, 10.0, 1e3]), np.array([1e3, 1e-3, 10.0]))
+    )
+    for other in others:
+        np.testing.assert_allclose(first, other, atol=1e-3)
+
+
 @pytest.mark.filterwarnings("ignore:The optimal value found")  # the amplitude goes to its least
 @pytest.mark.parametrize("kind", DEFAULTS[:2])
 def test_a_given_kernel_that_finds_nothing_is_told_of(kind):

@@ -245,3 +245,39 @@ def test_the_scatter_of_functions_is_that_of_joint_predictions(data):
         expected.append(mean.var(ddof=1) + (np.trace(cov) - cov.sum() / COUNT) / (COUNT - 1))
     found = _scatter(posterior, parts, at(0.0, [0, 0]) + [[-1.0, 0.0], [0.4, 0.0]], codes)
     assert_allclose(found * model.y_scale_**2, np.mean(expected), rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [SVGPRegressor, StreamingSGPRegressor, AnytimeSGPRegressor],
+    ids=["svgp", "stream", "vif"],
+)
+def test_bands_of_new_categories_hold_what_they_promise(make):
+    """90% bands of 40 new categories, and of sums over six rows of one, over 30 tables.
+
+    They held far less where a new category was a draw of the kernel that is learned, not of the
+    posterior of the levels.
+    """
+    of_rows, of_sums = [], []
+    for draw in range(30):
+        rng, count = np.random.default_rng(1000 + draw), [12, 25, 50, 100][draw % 4]
+        levels = 30.0 * rng.standard_normal(count + 40)
+
+        def table(codes, rng=rng, levels=levels):
+            x = rng.uniform(-2.0, 2.0, len(codes))
+            y = 10.0 * np.sin(2.0 * x) + levels[codes] + rng.standard_normal(len(codes))
+            return np.column_stack([x, codes]), y
+
+        model = make(**OPTIONS).fit(*table(np.arange(10 * count) % count))
+        X, y = table(np.repeat(count + np.arange(40), 6))
+        low, high = model.predict_quantiles(X[::6], (0.05, 0.95)).T
+        of_rows.append(np.mean((low <= y[::6]) & (y[::6] <= high)))
+        mean, cov = model.predict(X, return_cov=True)
+        sums = (y - mean).reshape(40, 6).sum(axis=1)
+        blocks = [cov[k : k + 6, k : k + 6].sum() for k in range(0, 240, 6)]
+        of_sums.append(np.mean(np.abs(sums) < 1.6449 * np.sqrt(blocks)))
+    for held in (of_rows, of_sums):
+        error = np.std(held, ddof=1) / np.sqrt(len(held))
+        assert error < 0.025
+        assert 0.87 - error < np.mean(held) < 0.95 + error

@@ -122,3 +122,37 @@ def test_bands_are_told_of_once(monkeypatch):
         warnings.simplefilter("always")
         AnytimeSGPRegressor(likelihood="auto", random_state=0).fit(X, y)
     assert len([one for one in caught if "Intervals of" in str(one.message)]) <= 1
+
+
+def rounded(levels, seed, n=3600):
+    """Targets in about so many steps: skewed ones of growing noise, and ones of varying noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, (n, 3))
+    f = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] * X[:, 2]
+    if seed % 2:
+        y = f + (0.05 + 0.3 * np.maximum(X[:, 1], 0.0)) * rng.standard_normal(n)
+    else:
+        y = np.exp(0.7 * f + 0.25 * rng.standard_normal(n))
+    step = np.diff(np.quantile(y, [0.001, 0.999]))[0] / (levels - 1)
+    return X, step * np.round(y / step), step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("levels", [5, 8, 20, 100])
+def test_rounded_targets_reward_no_spikes(levels, seed):
+    """Of 8 levels spikes had 4.2 nats more, an RMSE 5% larger, and 78% of rows in 90% bands."""
+    X, y, step = rounded(levels, seed)
+    train, test = slice(0, 1600), slice(1600, None)
+    density, squares = {}, {}
+    for likelihood in ("gaussian", "auto"):
+        model = AnytimeSGPRegressor(likelihood=likelihood, random_state=0).fit(X[train], y[train])
+        density[likelihood] = model.log_density(X[test], y[test], resolution=step)
+        squares[likelihood] = (y[test] - model.predict(X[test])) ** 2
+    assert_allclose(model.resolution_, step)
+    gain = density["auto"] - density["gaussian"]
+    assert gain.mean() >= -2.0 * gain.std() / np.sqrt(len(gain))  # 0 where both are the same
+    excess = squares["auto"] - 1.01**2 * squares["gaussian"]
+    assert excess.mean() < 2.0 * excess.std() / np.sqrt(len(excess))
+    low, high = model.predict_quantiles(X[test], (0.05, 0.95)).T
+    assert 0.86 < np.mean((low <= y[test]) & (y[test] <= high)) < 0.97

@@ -312,6 +312,19 @@ def test_a_pickle_finds_the_same_rows(rng):
         assert_array_equal(own, other)
 
 
+def test_parts_of_cells_are_in_line_with_the_chain(rng):
+    """They came in the order of their numbers, so that cells far away were beside one another."""
+    X = np.linspace(0.0, 9.0, 90)[rng.permutation(90), None]
+    units = np.zeros(1), np.ones(1)
+    rows, more = Rows(X, X, None, *units), Rows(X + 0.05, X, None, *units)
+    blocks, partition = ChainChoice(1).make(rows, PartitionChoice("kmeans", 30), np.ones(1), seed())
+    cells = partition.assign(more.X)
+    grown, _ = blocks.layout.with_rows(blocks, more, cells, partition, 10, seed())
+    centres = [grown.rows.X[grown.cells == k].mean() for k in np.argsort(grown.layout.position)]
+    assert len(centres) > 10
+    assert len(set(np.sign(np.diff(centres)))) == 1
+
+
 def test_later_rows_of_a_chain_are_given_the_nearest_of_many(rng, monkeypatch):
     """Each later row is conditioned on its nearest rows of its cell and of the cells before."""
     rows, more, scale = rows_of(rng), rows_of(rng, 70), np.array([1.0, 3.0])
