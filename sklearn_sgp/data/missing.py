@@ -25,7 +25,7 @@ _MOST_RELATED = 64
 _LEAST_ALTERNATIVES = 8
 # Rows that tell how a column varies which had one value at first, as where a stream began with one
 # row: as many as a stream has before it goes on from what it has learned.
-_LEAST_ROWS = 25.0
+_ROWS_OF_A_RANGE = 25.0
 
 
 class Sketch(NamedTuple):
@@ -161,7 +161,7 @@ class MissingValues:
         other columns are not learned any more.
         """
         count = np.where(_vary(self.limits), np.inf, 0.0) if self.count is None else self.count
-        own = np.flatnonzero(count < _LEAST_ROWS)
+        own = np.flatnonzero(count < _ROWS_OF_A_RANGE)
         if not len(own):
             return self
         weight = _valid_weight(X, sample_weight)

@@ -368,3 +368,22 @@ def test_a_walk_in_time_is_no_column_that_was_missed(seed, monkeypatch):
     for piece in batches(np.arange(240.0)[:, None] / 60.0, y, 60, 120, 180):
         model.partial_fit(*piece)
     assert len(begun) == 3
+
+
+def test_beginnings_that_are_dropped_warn_of_no_jitter(rng, monkeypatch):
+    """Each fit that was tried warned of its own."""
+    warned, begun, first_batch = [], [], stream_engine.first_batch
+
+    def tried(*given):
+        begun.append(first_batch(*given))
+        return begun[-1]
+
+    monkeypatch.setattr(stream_engine, "first_batch", tried)
+    for module in ("batch", "stream"):
+        name = f"sklearn_sgp.engines.streams.{module}.warn_about_jitter"
+        monkeypatch.setattr(name, lambda *given: warned.append(given), raising=False)
+    X = rng.uniform(0.0, 1.0, (600, 8))
+    y = np.sin(40.0 * X[:, 3]) + 0.1 * rng.standard_normal(600)
+    model = StreamingSGPRegressor(random_state=0).partial_fit(X, y)
+    assert len(begun) > 1
+    assert warned == [(model._fitted.jitter, model.jitter)]

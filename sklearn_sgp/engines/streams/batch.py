@@ -38,7 +38,6 @@ def first_batch(rows, plan, every):
             of_all = without_learning(found.proposal, Batch(every), plan)
             found = of_all._replace(n_iter=found.n_iter)
         ones = _ones(plan, batch, found.proposal)
-    warn_about_jitter(found.proposal.prior.jitter, plan.settings.jitter)
     return fitted_from(plan, found), ones
 
 

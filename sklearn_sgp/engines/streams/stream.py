@@ -5,6 +5,7 @@ from numbers import Integral
 
 from ...data.distinct import n_distinct
 from ...data.running_moments import RunningMoments
+from ...gp.jitter import warn_about_jitter
 from ...optimize.frequencies import ROWS_FOR_A_NUMBER, holding_frequencies, learned_numbers
 from ..best_so_far import BestSoFar
 from ..diagnostics import by_mean, warn_at_bounds, warn_of_missed
@@ -104,6 +105,7 @@ class Stream:
         fitted, ones = begun = first_batch(rows, plan, every)
         if plan.learns:
             fitted, ones, posed = _or_otherwise(rows, every, posed, plan, begun)
+        warn_about_jitter(fitted.jitter, plan.settings.jitter)  # of the one that is taken
         if plan.restarts:
             has_signal = sees_signal(fitted, rows, rows.total_weight)
         room = most_kept(has_signal) // (1 if self.initial.level.may_wander else 2)
