@@ -137,12 +137,20 @@ def scored(estimator, fitted, batch, may_surprise=False):
     if has_predictive_density(fitted.likelihood):
         log_p = estimator._log_densities(fitted, rows, inputs)
         density = np.average(log_p, weights=rows.weights[1])
-        if may_surprise and not mixes_outputs(estimator):
+        if may_surprise and not (mixes_outputs(estimator) or _comes_in_turn(fitted, rows)):
             watch = watch.surprised(log_p, *estimator._expected_densities(fitted, rows, inputs))
     telling = rows if inputs.unforeseen is None else state.telling(batch.telling)
     is_new = state.places.sample.lacks(telling)
     told = state.bands.told(fitted, telling, watch.told, estimator.n_jobs, is_new)
     return replace(watch, told=told).scored(density)
+
+
+def _comes_in_turn(fitted, rows):
+    """Return whether classes come one after another: each is a surprise, and no shift."""
+    initial = fitted.state.initial_rows
+    if initial is not None and initial.rule.in_turn:
+        return True
+    return rows.of_classes and len(np.unique(fitted.targets.places(rows.y))) == 1
 
 
 def inputs_of(rows):

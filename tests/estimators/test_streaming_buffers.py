@@ -61,7 +61,8 @@ def test_rows_are_counted_and_not_their_weight(kind, weight, rng):
         assert model._fitted.state.initial_rows is None
         sizes.append(len(pickle.dumps(model)))
     assert model._fitted.state.n_rows == 300
-    assert max(sizes) < 1.1 * sizes[1]
+    half = len(sizes) // 2  # after a shift nothing is known of batches before
+    assert max(sizes[half:]) < 1.1 * max(sizes[: half + 1])
     assert np.isfinite(model.predict(X)).all()
 
 

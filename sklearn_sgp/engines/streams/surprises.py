@@ -16,6 +16,8 @@ from .usual import ALARM, LEAST_ROWS, Usual
 _LEAST_FALL = 0.5
 # A row says no more than so many nats: outliers are no shift, and one of ten is less than a fall.
 _FURTHEST_ROW = 4.0
+# A model that was given may be wrong from the beginning on: so many batches tell what is usual.
+_BATCHES_BEFORE = 3
 # Variance between batches that are all right, of the mean surprise of a row.
 _USUAL_VARIANCE = 0.1
 
@@ -52,7 +54,8 @@ class Surprises:
         unit = np.sqrt(_USUAL_VARIANCE + variance / n**2)
         value = np.array([total / n / unit])
         fall = float(unit * (usual.mean - value)[0])
-        if fall > _LEAST_FALL and usual.log_probability(value)[0] < np.log(ALARM):
+        is_known = usual.count[0] >= _BATCHES_BEFORE
+        if is_known and fall > _LEAST_FALL and usual.log_probability(value)[0] < np.log(ALARM):
             return Surprises(unknown.joined(value), fall=fall)  # told once
         return Surprises(usual.joined(value))
 
