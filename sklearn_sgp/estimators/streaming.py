@@ -184,10 +184,13 @@ def _add(estimator, engine, inputs, y, weight, clock):
         follows_units=before.state.ones is not None,
     )
     is_known = before.start.likelihood.conjugate and before.state.watch.gathered is None
+    n_told = rows.total_weight  # of whose targets the objective has densities
     if in_turn or (is_known and initial is not None):
         earlier = before.state.initial_rows.rows
         known = _known(estimator, earlier, initial, rows, targets, batch.constant)
         engine = replace(engine, known=known)
+        if batch.rows.counts is not None:
+            n_told = known.rows.total_weight - earlier.total_weight
     problem, noise = _with_row_noise(estimator, engine, before, problem, share)
     fitted, rows = engine.add(before, problem), problem.rows
     # the objective is that of this batch alone
@@ -197,7 +200,7 @@ def _add(estimator, engine, inputs, y, weight, clock):
     fitted, targets = about_learned_means(fitted, targets.of_rows(y, weight).after(rows))
     fitted = replace(fitted, state=replace(fitted.state, initial_rows=initial), targets=targets)
     trace.choices = trace.choices or estimator.choices_  # the last ones that there were
-    store(estimator, gone_ahead(fitted), rows.total_weight, trace)
+    store(estimator, gone_ahead(fitted), n_told, trace)
     estimator.n_samples_seen_ += count_samples(inputs.X, weight)
     return None, None
 
@@ -232,8 +235,14 @@ def _to_keep(batch, inputs, y, weight, is_short=False):
     Rows in doubt count for as much as is known of them, which no later fit can tell. Where a stream
     is short that is hardly known: they count for nothing there, unless all are in doubt.
     """
-    if inputs.unforeseen is None or batch.rows.counts is None:
+    if inputs.unforeseen is None:
         return inputs, y, weight
+    whole = np.flatnonzero(inputs.are_whole)
+    if batch.rows.counts is None:  # nothing says how much is known of the others
+        if not (is_short and len(whole)):
+            return inputs, y, weight
+        weight = None if weight is None else weight[whole]
+        return inputs.select(whole)._replace(unforeseen=None), y[whole], weight
     inputs, y, weight = rows_of_weight(inputs, y, weight)
     weight, are_whole = batch.rows.weights[0], inputs.are_whole
     if is_short and are_whole.any():

@@ -85,8 +85,7 @@ def watched(estimator, fitted, batch):
     if not (can_shift and len(telling)):
         if isinstance(share, str):
             share, watch = _faded(fitted, telling, watch, estimator.n_jobs)
-        if watch.surprises.fall:
-            warn_of_surprise(watch.surprises.fall, len(rows))
+        warn_of_surprise(watch.surprises)
         return _with(fitted, watch), share
     seen, some, prediction = gathered(fitted, telling, estimator.n_jobs)
     state = fitted.state
@@ -137,20 +136,25 @@ def scored(estimator, fitted, batch, may_surprise=False):
     if has_predictive_density(fitted.likelihood):
         log_p = estimator._log_densities(fitted, rows, inputs)
         density = np.average(log_p, weights=rows.weights[1])
-        if may_surprise and not (mixes_outputs(estimator) or _comes_in_turn(fitted, rows)):
-            watch = watch.surprised(log_p, *estimator._expected_densities(fitted, rows, inputs))
+        watch = replace(watch, surprises=watch.surprises.passed())
+        if may_surprise and not (mixes_outputs(estimator) or _comes_in_turn(state)):
+            expected = estimator._expected_densities(fitted, rows, inputs)
+            watch = watch.surprised(log_p, *expected, _counts(fitted, rows))
     telling = rows if inputs.unforeseen is None else state.telling(batch.telling)
     is_new = state.places.sample.lacks(telling)
     told = state.bands.told(fitted, telling, watch.told, estimator.n_jobs, is_new)
     return replace(watch, told=told).scored(density)
 
 
-def _comes_in_turn(fitted, rows):
+def _counts(fitted, rows):
+    """Return how many rows each stands for, (n,): one beside known noise, which has precisions."""
+    weight = rows.weights[1]
+    return np.ones(len(rows)) if fitted.start.has_known_noise else weight
+
+
+def _comes_in_turn(state):
     """Return whether classes come one after another: each is a surprise, and no shift."""
-    initial = fitted.state.initial_rows
-    if initial is not None and initial.rule.in_turn:
-        return True
-    return rows.of_classes and len(np.unique(fitted.targets.places(rows.y))) == 1
+    return state.initial_rows is not None and state.initial_rows.rule.in_turn
 
 
 def inputs_of(rows):
@@ -174,11 +178,18 @@ def log_densities_of_observed(model, rows, inputs):
 def expected_of_observed(model, rows, inputs):
     """Return what log densities of normal variables as wide are expected to be, and variances.
 
-    Of the outputs that were observed, in units of y, (n,) each.
+    Of the outputs that were observed as numbers, in units of y, (n,) each; a probability is at most
+    one.
     """
     mean, variance = model.predictor.moments(inputs, model.n_jobs)
-    variance = np.broadcast_to(variance, mean.shape)
+    variance, y, targets = np.broadcast_to(variance, mean.shape), rows.targets, model.targets
     total = model.likelihood.moments(inputs.shifted(mean), variance, model.noise_at(inputs))[1]
-    each = -0.5 * np.log(2.0 * np.pi * np.e * total) - np.log(model.targets.scale)
-    seen = ~np.isnan(rows.targets)
+    each, seen = -0.5 * np.log(2.0 * np.pi * np.e * total), ~np.isnan(y)
+    if not model.likelihood.scales_targets:
+        each = np.minimum(each, 0.0)
+    # with gaps densities are those of scaled targets, warps or not
+    slope = targets.log_slope(targets.unwarped(rows.y)) if seen.all() else -np.log(targets.scale)
+    each = each + slope
+    if hasattr(model.likelihood, "are_numbers"):  # others have probabilities
+        each = np.where(model.likelihood.are_numbers(y), each, np.nan)
     return np.where(seen, each, 0.0).sum(axis=1), 1.0 * seen.sum(axis=1)

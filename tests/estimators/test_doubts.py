@@ -154,6 +154,34 @@ def test_rows_in_doubt_do_not_begin_a_short_stream(rng):
     assert_allclose(models[0].noise_variance_, models[1].noise_variance_, rtol=0.2)
 
 
+def test_rows_in_doubt_do_not_begin_a_short_stream_of_classes(rng):
+    """Nothing says how much is known of their labels' rows: they are left out beside whole ones."""
+    X = rng.uniform(0.0, 6.0, (72, 2))
+    y = (np.sin(X[:, 0]) > 0.0).astype(int)
+    one = X.copy()
+    one[12:20, 0] = np.nan
+    models = [StreamingSGPClassifier(n_inducing=20, random_state=0) for _ in range(2)]
+    for lo in range(0, 72, 12):
+        models[0].partial_fit(one[lo : lo + 12], y[lo : lo + 12], classes=[0, 1])
+        skip = 8 if lo == 12 else 0
+        models[1].partial_fit(X[lo + skip : lo + 12], y[lo + skip : lo + 12], classes=[0, 1])
+    assert_allclose(models[0].predict_proba(X), models[1].predict_proba(X), atol=0.05)
+
+
+def test_evidence_of_rows_in_doubt_has_no_unit():
+    """Batches lost up to 13 times the logarithm of the unit, and the next ones won it."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (160, 2))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(160)
+    X[80:, 1][::3] = np.nan
+    models = [StreamingSGPRegressor(random_state=0) for _ in range(2)]
+    for lo in range(0, 160, 20):
+        for model, unit in zip(models, (1.0, 1e4), strict=True):
+            model.partial_fit(X[lo : lo + 20], unit * y[lo : lo + 20])
+        weight = (models[0].objective_ - models[1].objective_) / np.log(1e4)
+        assert 13.0 < weight < 20.1  # 6 or 7 rows are in doubt, and count for something
+
+
 @pytest.mark.parametrize(("first", "batch"), [(60, 60), (20, 100)])
 def test_a_stream_learns_on_where_a_column_stays_silent(first, batch, rng):
     """Its first rows were kept, and with every batch it was made of these alone again."""

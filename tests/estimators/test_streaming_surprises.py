@@ -78,11 +78,11 @@ def test_one_row_far_off_is_no_shift():
     rng = np.random.default_rng(0)
     surprises, zeros, ones = NO_SURPRISES, np.zeros(10), np.ones(10)
     for _ in range(8):
-        surprises = surprises.after(0.7 * rng.standard_normal(10), zeros, ones)
+        surprises = surprises.after(0.7 * rng.standard_normal(10), zeros, ones, ones)
         assert surprises.fall == 0.0
     one, all_rows = np.where(np.arange(10) == 3, -np.inf, 0.0), np.full(10, -2.0)
-    assert surprises.after(one, zeros, ones).fall == 0.0
-    assert 1.0 < surprises.after(all_rows, zeros, ones).fall < 2.5
+    assert surprises.after(one, zeros, ones, ones).fall == 0.0
+    assert 1.0 < surprises.after(all_rows, zeros, ones, ones).fall < 2.5
 
 
 def test_few_rows_wait_for_others():
@@ -90,9 +90,61 @@ def test_few_rows_wait_for_others():
     values, ones = np.linspace(-1.0, 0.5, 16), np.ones(4)
     parts = NO_SURPRISES
     for part in values.reshape(4, 4):
-        parts = parts.after(part, np.zeros(4), ones)
+        parts = parts.after(part, np.zeros(4), ones, ones)
     whole = NO_SURPRISES
     for part in values.reshape(2, 8):
-        whole = whole.after(part, np.zeros(8), np.ones(8))
+        whole = whole.after(part, np.zeros(8), np.ones(8), np.ones(8))
     np.testing.assert_allclose(parts.usual.total, whole.usual.total)
     assert parts.usual.count == whole.usual.count == 2.0
+
+
+def surprised_by(model, draw, n_batches, last):
+    """Return whether a stream is told of the last of its batches, and of none before."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(n_batches):
+            model.partial_fit(*draw(k))
+        before = model.n_shifts_
+        model.partial_fit(*last)
+    assert before == 0, [str(one.message) for one in caught]
+    return model.n_shifts_ > before
+
+
+def test_quiet_hours_of_counts_are_no_shift():
+    """Zeros that are nearly sure are more probable than counts of five."""
+    rng = np.random.default_rng(0)
+
+    def draw(k, rate=5.0):
+        X = np.column_stack([rng.normal(size=100), np.full(100, np.log(rate))])
+        return X, rng.poisson(rate, 100)
+
+    model = StreamingSGPRegressor(
+        likelihood="poisson", offset_column=1, n_inducing=10, max_iter=5, random_state=0
+    )
+    assert not surprised_by(model, draw, 7, draw(7, 0.01))
+
+
+def test_large_targets_of_a_warp_are_no_shift():
+    """The slope of the warp there is part of what is expected."""
+    rng = np.random.default_rng(0)
+
+    def draw(k, low=0.0):
+        X = rng.uniform(low, 6.0, (80, 1))
+        return X, np.exp(0.8 * X[:, 0] + 0.1 * rng.standard_normal(80))
+
+    options = {"n_inducing": 20, "max_iter": 10, "random_state": 0}
+    model = StreamingSGPRegressor(likelihood="student_t", normalize_y="yeo-johnson", **options)
+    assert not surprised_by(model, draw, 8, draw(8, 5.0))
+
+
+def test_rows_of_hardly_any_weight_are_no_shift():
+    rng = np.random.default_rng(0)
+
+    def draw(k):
+        return numbers(rng, 60, False)
+
+    X, y = numbers(rng, 60, False)
+    y[:40] += 3.0
+    weight = np.where(np.arange(60) < 40, 1e-6, 1.0)
+    model = StreamingSGPRegressor(normalize_y=False, n_inducing=20, random_state=0)
+    assert not surprised_by(model, draw, 6, (X, y, weight))

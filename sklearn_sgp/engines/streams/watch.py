@@ -265,9 +265,9 @@ class Watch:
         """Add the mean log density of a batch."""
         return replace(self, densities=(*self.densities, float(density))[-_TRACE:])
 
-    def surprised(self, log_p, expected, variance):
+    def surprised(self, log_p, expected, variance, counts):
         """Compare the log densities of the rows of a batch with what was expected, (n,) each."""
-        surprises = self.surprises.after(log_p, expected, variance)
+        surprises = self.surprises.after(log_p, expected, variance, counts)
         n_shifts = self.n_shifts + (surprises.fall > 0.0)
         return replace(self, surprises=surprises, n_shifts=n_shifts)
 
