@@ -4,4 +4,4 @@ __version__ = "0.2.0"
 
 # Of what a fitted estimator holds. It is raised with every change after which older pickles could
 # not be read, or would mean something else: tests/estimators/test_saved_models.py tells.
-SAVED_FORMAT = 10
+SAVED_FORMAT = 11
