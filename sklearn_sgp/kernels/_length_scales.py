@@ -173,7 +173,7 @@ def times_deviation(expression, theta, factor):
     theta : ndarray of shape (n_theta,)
         Free log parameters.
     """
-    theta = with_larger_variance(expression, theta, factor**2)
+    theta = theta + 2.0 * np.log(factor) * variance_mask(expression)  # a square may overflow
     place, values = np.cumsum(expression.free) - 1, expression.values.copy()
     for leaf in _category_amplitudes(expression.node, expression.free):
         theta[place[leaf.diagonal]] += 2.0 * np.log(factor)

@@ -70,7 +70,7 @@ def test_a_fit_on_an_array_of_chunks_is_that_on_an_array(data, parameters, weigh
     expected = regressor(**parameters).fit(X, y, weight)
     chunked = [None if a is None else da.from_array(a, 500) for a in (y, weight)]
     got = regressor(**parameters).fit(da.from_array(X, chunks=(700, 1)), *chunked)
-    assert_same_model(got, expected, X[:50])
+    assert_same_model(got, expected, X[:50], rtol=1e-7)  # the objective of "all": 1e-8
 
 
 def test_scaling_of_targets_is_that_of_all_rows(data):
