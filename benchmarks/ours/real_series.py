@@ -48,7 +48,7 @@ def _emit_scores(series, rows, options):
         log_density + np.log(scale),
         covered,
     )
-    told = [str(one.message)[:80] for one in said]
+    told = [str(one.message)[:80].rsplit(" ", 1)[0] for one in said]
     emit(series=series.name, values=len(series.values), **found, seconds=seconds, warnings=told)
 
 

@@ -146,7 +146,7 @@ def test_limits_are_no_values(where):
 
     The values that were censored are predicted with 1.1 times the RMSE of knowing them all, and a
     tenth of the bias. Errors of the function itself are 2 to 3 times those of knowing: no row of
-    the trough tells how deep it is.
+    the valley tells how deep it is.
     """
     make, options = BEYOND[where]
     names, squares, biases = ("known", "values", "limits"), [], []
