@@ -78,10 +78,9 @@ def _held(problem, start):
     expression = start.parameters.expression
     few = [each.ravel() for factors in _few(problem, expression).values() for each in factors]
     places = np.concatenate([np.empty(0, dtype=np.intp), *few])
-    theta, bounds = start.parameters.theta.copy(), np.array(start.space.group("theta").bounds)
+    theta = start.parameters.theta.copy()
     theta[places] = expression.theta[places]
-    bounds[places] = theta[places, None]
-    space = start.space.with_group("theta", bounds=bounds)
+    space = start.space.holding("theta", places, theta[places])
     return replace(start, parameters=start.parameters.with_values(theta=theta), space=space)
 
 

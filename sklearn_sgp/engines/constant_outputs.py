@@ -57,13 +57,11 @@ def _constant_outputs(problem):
 
 def _with_noise(start, constant, log_noise):
     """Return a start where the noise of some outputs is held."""
-    bounds = np.array(start.space.group("log_noise").bounds)
-    bounds[constant] = log_noise[:, None]
     value = np.array(start.parameters.log_noise)
     value[constant] = log_noise
     return replace(
         start,
         parameters=start.parameters.with_values(log_noise=value),
-        space=start.space.with_group("log_noise", bounds=bounds),
+        space=start.space.holding("log_noise", constant, log_noise),
         alternatives=tuple(_with_noise(one, constant, log_noise) for one in start.alternatives),
     )

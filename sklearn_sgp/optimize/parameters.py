@@ -304,6 +304,12 @@ class ParameterSpace:
         )
         return replace(self, groups=tuple(groups))
 
+    def holding(self, name, places, values):
+        """Hold entries of a free group at values: places and values (k,)."""
+        bounds = np.array(self.group(name).bounds)
+        bounds[places] = values[:, None]
+        return self.with_group(name, bounds=bounds)
+
     def in_units(self, share):
         """Return the space whose entries move by a share of what they did: a shorter first step."""
         groups = tuple(replace(group, unit=share * group.unit) for group in self.groups)

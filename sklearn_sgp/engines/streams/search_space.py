@@ -70,9 +70,8 @@ def alike(start, parameters, weight):
     held = [each.ravel() for each in factors if weight < ROWS_FOR_FACTORS * len(each)]
     if not held:
         return start
-    bounds, places = np.array(space.group("theta").bounds), np.concatenate(held)
-    bounds[places] = parameters.theta[places, None]
-    return replace(start, space=space.with_group("theta", bounds=bounds))
+    places = np.concatenate(held)
+    return replace(start, space=space.holding("theta", places, parameters.theta[places]))
 
 
 def within(space, parameters):
