@@ -27,6 +27,7 @@ from experiments import (
     several_outputs,
     speed_and_memory,
     streams,
+    two_classes,
     unseen_tables,
 )
 
@@ -119,6 +120,7 @@ EXPERIMENTS = {
     "worker_predictions": _on_data(clusters.worker_predictions, 2400, on_request=True),
     "lost_workers": Experiment(clusters.lost_workers, 1800, on_request=True),
     "missing_values": _on_data(missing_values.missing_values, 1200, on_request=True),
+    "two_classes": _on_data(two_classes.two_classes, 7200, on_request=True),
     "unseen_tables": Experiment(unseen_tables.unseen_tables, 7200, on_request=True),
     "stream_soak": Experiment(streams.stream_soak, 2400, on_request=True),
     "effort": Experiment(effort.effort, 7200, on_request=True),

@@ -9,6 +9,7 @@ from problems.several_outputs import SEVERAL
 from problems.standardise import TARGETS, in_classes, standardised
 from problems.synthetic import mixture, noise_floor, random_tenth, synthetic
 from problems.tables import is_table, load_table
+from problems.two_classes import load_two_classes
 
 
 def _airline(table, split):
@@ -140,8 +141,8 @@ def load(name, data, split=0, toy=False):
     Parameters
     ----------
     name : str
-        "noise_floor", "digits", "mixture_C" of C classes, a table of `tables`, a key of
-        ``SEVERAL``, of ``_SYNTHETIC`` or of ``_FILES``.
+        "noise_floor", "digits", "mixture_C" of C classes, a table of `tables` or of `two_classes`,
+        a key of ``SEVERAL``, of ``_SYNTHETIC`` or of ``_FILES``.
     data : Path or None
         Folder of the data files, for a key of ``_FILES``.
     split : int
@@ -164,6 +165,8 @@ def load(name, data, split=0, toy=False):
     if name in _SYNTHETIC:
         n_classes = _SYNTHETIC[name]
         return synthetic() if n_classes is None else in_classes(synthetic(name=name), n_classes)
+    if two := load_two_classes(name, lambda name, split: load(name, data, split), split):
+        return two
     if name == "digits":
         return _digits(split)
     if name.startswith("mixture_"):

@@ -37,6 +37,8 @@ TARGETS = {
             "ionosphere_random",
             "sonar_random",
             "elec2_random",
+            "gammas",
+            "small_clusters",
         ),
         _classes,
     ),

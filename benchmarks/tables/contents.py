@@ -18,6 +18,7 @@ from tables.row_noise import ROW_NOISE
 from tables.several_outputs import SEVERAL_OUTPUTS
 from tables.speed_and_memory import SPEED_AND_MEMORY
 from tables.streams import STREAMS
+from tables.two_classes import TWO_CLASSES
 from tables.unseen import UNSEEN
 
 TABLES = {
@@ -28,6 +29,7 @@ TABLES = {
     "Models in blocks": BLOCKS,
     "Several outputs, and categories": SEVERAL_OUTPUTS,
     "Classes with defaults, beside a support vector machine and boosting": MANY_CLASSES,
+    "Two classes with defaults, beside every rival with probabilities": TWO_CLASSES,
     "Classes, counts and outliers": CLASSES_AND_COUNTS,
     "Noise of each row": ROW_NOISE,
     "Missing values": MISSING_VALUES,

@@ -35,7 +35,6 @@ _CHUNK = 1024
 _TASKS = 32
 # Memory for factorised cells that were predicted in.
 CACHE_BYTES = 256 << 20
-_ONE_ROW = np.array([0, 1])
 
 
 class _OwnMoments:
@@ -291,8 +290,9 @@ class LocalConditional:
         posterior it is a group of them. Tasks come first whose cells are factorised: had these to
         wait, others would have taken their places in the cache by then.
         """
-        if len(cell) == 1:  # what follows takes half as long again as such a prediction
-            cells = self._cells(X, slice(None), cell, _ONE_ROW)
+        if 0 < len(cell) <= 2 and len(set(cell.tolist())) == len(cell):
+            # one row by its two cells: what follows takes half as long again as its prediction
+            cells = self._cells(X, slice(None), cell, np.arange(len(cell) + 1))
             return [(slice(None), _each_part(function, self.posterior, cells))]
         order, numbers, first = _places(cell)
         step = max(1, len(numbers) // _TASKS)
