@@ -4,7 +4,7 @@ import numpy as np
 from problems.synthetic import mixture
 
 from experiments.growth import slope
-from experiments.records import Found, mean_of, mean_or_level, over_splits
+from experiments.records import Found, mean_of, over_splits
 
 # Tables, and how many splits are taken where the data come with none.
 TABLES = {
@@ -17,7 +17,6 @@ TABLES = {
 }
 PENDIGITS, LETTERS = "pendigits_in_one_unit", "mixture_26"
 ANYTIME, SVGP = "ours", "ours, SVGPClassifier"
-_SCORES = ("error", "nlpd", "ece", "seconds")
 # Adapter, task, and its options: those of a run and those of a toy.
 _PEERS = {
     "SVM": ("peers/sklearn_classes", "svm", {}, {}),
@@ -56,15 +55,9 @@ def _compared(context, found, name, splits):
     }
     for peer, (adapter, task, *options) in _PEERS.items():
         records[peer] = context.run_peer(adapter, task, *paths, **context.size(*options))
-    for key in _SCORES:
-        for prefix, who in ((name, ANYTIME), (f"svgp_{name}", SVGP)):
-            if key in ("error", "nlpd"):
-                found.add(f"{prefix}_{key}", mean_or_level(records[who], key))
-            else:
-                found.values[f"{prefix}_{key}"] = mean_of(records[who], key)
-            for peer in _PEERS:
-                if records[peer] and key in records[peer][0]:
-                    found.peers[f"{prefix}_{key}"][peer] = mean_of(records[peer], key)
+    theirs = {peer: records[peer] for peer in _PEERS}
+    found.add_class_scores(name, records[ANYTIME], theirs)
+    found.add_class_scores(f"svgp_{name}", records[SVGP], theirs)
     return records
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_CLASS_SCORES = ("error", "nlpd", "ece", "seconds")
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -41,6 +43,17 @@ class Found:
         """A value with its standard error."""
         self.values[key] = estimate.value
         self.errors[key] = {"se": estimate.se, "n": estimate.n, "of": estimate.of}
+
+    def add_class_scores(self, prefix, ours, theirs):
+        """Scores of a table of classes, and those of rivals that have them: records by rival."""
+        for key in _CLASS_SCORES:
+            if key in ("error", "nlpd"):
+                self.add(f"{prefix}_{key}", mean_or_level(ours, key))
+            else:
+                self.values[f"{prefix}_{key}"] = mean_of(ours, key)
+            for rival, records in theirs.items():
+                if records and key in records[0]:
+                    self.peers[f"{prefix}_{key}"][rival] = mean_of(records, key)
 
     def result(self, **more):
         peers = {key: found for key, found in self.peers.items() if found}

@@ -1,8 +1,8 @@
 """`AnytimeSGPClassifier()` for two classes beside every rival that has probabilities."""
 
-from problems.two_classes import CONFUSED, GAMMAS, ODD, SMALL_CLUSTERS, pair_name
+from problems.two_classes import ALIKE, GAMMAS, ODD, SMALL_CLUSTERS, pair_name
 
-from experiments.records import Found, gain, mean_of, mean_or_level
+from experiments.records import Found, gain
 
 # Tables, and how many splits are taken; pairs of digits come with the one of their file.
 TABLES = {
@@ -11,13 +11,13 @@ TABLES = {
     "ionosphere_random": 3,
     "sonar_random": 3,
     ODD: 3,
-    **{pair_name(*pair): 1 for pair in CONFUSED},
+    **{pair_name(*pair): 1 for pair in ALIKE},
     GAMMAS: 3,
     SMALL_CLUSTERS: 3,
 }
 _OURS = "ours"
 # Adapter, task, and options of a toy.
-PEERS = {
+_PEERS = {
     "SVGPClassifier": ("ours/svgp_classifier", "fit", {"max_iter": 3, "init_size": 128}),
     "boosting": ("peers/sklearn_classes", "boosting", {"trees": 2}),
     "CatBoost": ("peers/catboost_classes", "fit", {"trees": 2}),
@@ -25,7 +25,6 @@ PEERS = {
     "GPBoost": ("peers/gpboost_classes", "classes", {}),
 }
 _LONGEST = 90  # seconds of one rival on the splits of a table
-_SCORES = ("error", "nlpd", "ece", "seconds")
 
 
 def two_classes(context):
@@ -46,21 +45,14 @@ def _compared(context, found, name, paths):
     """Records of everyone on one table."""
     toy = context.size({}, {"max_iter": 3})
     records = {_OURS: context.run("ours/anytime_classifier", "fit", *paths, **toy)}
-    for peer, (adapter, task, few) in PEERS.items():
+    for peer, (adapter, task, few) in _PEERS.items():
         options = context.size({}, few)
         if adapter.startswith("ours/"):
             records[peer] = context.run(adapter, task, *paths, **options)
         else:
             said = context.ask_peer(adapter, task, *paths, limit=_LONGEST, **options)
             records[peer] = said.records
-    for key in _SCORES:
-        if key in ("error", "nlpd"):
-            found.add(f"{name}_{key}", mean_or_level(records[_OURS], key))
-        else:
-            found.values[f"{name}_{key}"] = mean_of(records[_OURS], key)
-        for peer in PEERS:
-            if records[peer]:
-                found.peers[f"{name}_{key}"][peer] = mean_of(records[peer], key)
+    found.add_class_scores(name, records[_OURS], {peer: records[peer] for peer in _PEERS})
     return records
 
 

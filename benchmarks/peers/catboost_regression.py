@@ -12,7 +12,7 @@ from meters import Allowance
 from protocol import allow, emit, main
 from scoring import scores
 
-_LOSS, _PATIENCE = "RMSEWithUncertainty", 100
+_LOSS, PATIENCE = "RMSEWithUncertainty", 100
 
 
 class _UntilTimeIsUp:
@@ -26,10 +26,24 @@ class _UntilTimeIsUp:
         return not self.is_up
 
 
+def train(model, problem, **options):
+    """Train a model, stopped early by a random tenth of the rows; return the seconds."""
+    used, held = problem.held_out()
+    begin = time.perf_counter()
+    model.fit(
+        problem.X[used],
+        problem.y[used],
+        eval_set=(problem.X[held], problem.y[held]),
+        early_stopping_rounds=PATIENCE,
+        use_best_model=True,
+        **options,
+    )
+    return time.perf_counter() - begin
+
+
 def fit(problem, *, trees, seconds):
     """Test scores by its own mean and variance."""
-    allow(trees=trees, early_stopping_rounds=_PATIENCE, seconds=seconds)
-    used, held = problem.held_out()
+    allow(trees=trees, early_stopping_rounds=PATIENCE, seconds=seconds)
     model = catboost.CatBoostRegressor(
         loss_function=_LOSS,
         iterations=trees,
@@ -38,16 +52,8 @@ def fit(problem, *, trees, seconds):
         allow_writing_files=False,
         verbose=False,
     )
-    until, begin = _UntilTimeIsUp(seconds), time.perf_counter()
-    model.fit(
-        problem.X[used],
-        problem.y[used],
-        eval_set=(problem.X[held], problem.y[held]),
-        early_stopping_rounds=_PATIENCE,
-        use_best_model=True,
-        callbacks=[until],
-    )
-    took = time.perf_counter() - begin
+    until = _UntilTimeIsUp(seconds)
+    took = train(model, problem, callbacks=[until])
     mean, variance = model.predict(problem.X_test, prediction_type=_LOSS).T
     emit(
         problem=problem.name,

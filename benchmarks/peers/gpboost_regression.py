@@ -17,7 +17,8 @@ from scoring import scores
 _INDUCING = 200  # GPBoost's own number, of which it demands fewer than rows
 
 
-def _model(problem, gp_approx):
+def model_of(problem, gp_approx, likelihood="gaussian"):
+    """A model of the inputs of a problem."""
     n = len(problem.y)
     return gpboost.GPModel(
         gp_coords=np.ascontiguousarray(problem.X),
@@ -25,6 +26,7 @@ def _model(problem, gp_approx):
         cov_fct_shape=1.5,
         gp_approx=gp_approx,
         num_ind_points=min(_INDUCING, n // 2),
+        likelihood=likelihood,
         seed=0,
     )
 
@@ -36,14 +38,14 @@ def fit(problem, *, gp_approx, rows_to_learn, max_rows):
     # as many as there are, where there are fewer, and once
     for rows in sorted({min(rows, len(problem.y)) for rows in rows_to_learn}):
         some, begin = problem.some(rows), time.perf_counter()
-        learned = _model(some, gp_approx)
+        learned = model_of(some, gp_approx)
         learned.fit(y=some.y)
         seconds = time.perf_counter() - begin
         _emit(some, rows, seconds, learned)
         if len(more.y) > len(some.y):
             parameters = np.asarray(learned.get_cov_pars(format_pandas=False)).ravel()
             given = {"y": more.y, "cov_pars": parameters}
-            _emit(more, rows, seconds, _model(more, gp_approx), **given)
+            _emit(more, rows, seconds, model_of(more, gp_approx), **given)
 
 
 def _emit(problem, rows_learned, seconds, model, **given):

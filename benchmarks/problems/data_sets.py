@@ -7,7 +7,7 @@ import numpy as np
 
 from problems.several_outputs import SEVERAL
 from problems.standardise import TARGETS, in_classes, standardised
-from problems.synthetic import mixture, noise_floor, random_tenth, synthetic
+from problems.synthetic import mixture, noise_floor, random_tenth, random_test, synthetic
 from problems.tables import is_table, load_table
 from problems.two_classes import load_two_classes
 
@@ -58,10 +58,7 @@ def _none(table, split):
 
 def _random_tenths(table, split):
     """Another random tenth for each split, of files that have no split of their own."""
-    n = len(table["y"])
-    test = np.zeros(n, dtype=bool)
-    test[np.random.default_rng(split).permutation(n)[: round(0.1 * n)]] = True
-    return slice(None), test
+    return slice(None), random_test(len(table["y"]), 0.1, split)
 
 
 def _tenth_fold(table, split):
@@ -72,10 +69,7 @@ def _tenth_fold(table, split):
 
 def _three_tenths(table, split):
     """A random 30 % of all rows for testing, another choice for each split."""
-    n = len(table["y"])
-    test = np.zeros(n, dtype=bool)
-    test[np.random.default_rng(split).permutation(n)[: round(0.3 * n)]] = True
-    return slice(None), test
+    return slice(None), random_test(len(table["y"]), 0.3, split)
 
 
 def _three_tenths_of_30000(table, split):

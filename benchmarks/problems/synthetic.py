@@ -54,6 +54,13 @@ def noise_floor(n=2000, seed=0):
     return standardised("noise floor", X, y, random_tenth(n))
 
 
+def random_test(n, share, seed):
+    """Mask of a random share of the rows, another one for each seed."""
+    test = np.zeros(n, dtype=bool)
+    test[np.random.default_rng(seed).permutation(n)[: round(share * n)]] = True
+    return test
+
+
 def random_tenth(n):
     """Mask of a random tenth of the rows; always the same."""
     test = np.zeros(n, dtype=bool)

@@ -1,4 +1,4 @@
-"""Tables of two classes: pairs of digits that are confused, and two that are made."""
+"""Tables of two classes: pairs of digits that look alike, and two that are made."""
 
 from dataclasses import replace
 
@@ -6,9 +6,12 @@ import numpy as np
 from scipy.special import expit
 
 from problems.standardise import standardised
+from problems.synthetic import random_test
 
-# Of the digits of a pen: those that a support vector machine confuses most
-CONFUSED = ((1, 2), (1, 7), (5, 9))
+_TESTED = 0.3  # of the rows of tables that are made
+
+# Of the digits of a pen: those that look alike
+ALIKE = ((1, 2), (1, 7), (5, 9))
 ODD, GAMMAS, SMALL_CLUSTERS = "digits_odd_or_even", "gammas", "small_clusters"
 
 
@@ -32,7 +35,7 @@ def load_two_classes(name, load, split):
         return made[name](seed=split)
     if name == ODD:
         return odd(load("digits", split))
-    pairs = {pair_name(*pair): pair for pair in CONFUSED}
+    pairs = {pair_name(*pair): pair for pair in ALIKE}
     if name in pairs:
         return pair(load("pendigits_in_one_unit", split), *pairs[name])
     return None
@@ -68,7 +71,7 @@ def gammas(n=17_000, d=10, seed=0):
     logs = np.log(X + 0.05)
     fast = np.sin(3.0 * logs[:, 0]) * np.sin(3.0 * logs[:, 1])
     flipped = rng.random(n) < 0.5 * expit(8.0 * (fast - 0.6))
-    return standardised(GAMMAS, logs, (y ^ flipped).astype(float), random_three_tenths(n, seed))
+    return standardised(GAMMAS, logs, (y ^ flipped).astype(float), random_test(n, _TESTED, seed))
 
 
 def small_clusters(n=5_000, d=5, clusters=80, seed=0):
@@ -80,11 +83,4 @@ def small_clusters(n=5_000, d=5, clusters=80, seed=0):
     own = rng.integers(0, clusters, n)
     X = centres[own] + spread[own] * rng.normal(size=(n, d))
     y = (rng.random(n) < share[own]).astype(float)
-    return standardised(SMALL_CLUSTERS, X, y, random_three_tenths(n, seed))
-
-
-def random_three_tenths(n, seed):
-    """Mask of random 30 % of the rows."""
-    test = np.zeros(n, dtype=bool)
-    test[np.random.default_rng(seed).permutation(n)[: round(0.3 * n)]] = True
-    return test
+    return standardised(SMALL_CLUSTERS, X, y, random_test(n, _TESTED, seed))

@@ -6,22 +6,22 @@ from tables.measure import Measure
 
 _NAME, _GROWTH = "many_classes", "growth_classes"
 _REACHED = {"error": 0.018, "nlpd": 0.08, "ece": 0.015}
-_TITLES = {
+TITLES = {
     "error": "error",
     "nlpd": "mean negative log probability",
     "ece": "expected calibration error, 15 bins",
     "seconds": "seconds of the fit",
 }
-_UNITS = {"nlpd": "nats", "seconds": "s"}
+UNITS = {"nlpd": "nats", "seconds": "s"}
 
 
 def _scores(name, title, reached=None):
     """Rows of one table, ours by `AnytimeSGPClassifier` and by `SVGPClassifier`."""
     return [
-        Measure(_NAME, f"{prefix}{name}_{key}", f"{title}, {who}: {what}", _UNITS.get(key, ""),
+        Measure(_NAME, f"{prefix}{name}_{key}", f"{title}, {who}: {what}", UNITS.get(key, ""),
                 high=(reached or {}).get(key))
         for prefix, who in (("", "`AnytimeSGPClassifier()`"), ("svgp_", "`SVGPClassifier()`"))
-        for key, what in _TITLES.items()
+        for key, what in TITLES.items()
     ]  # fmt: skip
 
 
